@@ -44,7 +44,7 @@ LIBS	:= -ldw -lelf -lbpf -lelf -lz -llzma -lbz2 -lzstd -liberty -lpthread -lm -l
 
 SRC	  := $(sort $(shell find src -name '*.c'))
 OBJS	  := $(SRC:%.c=$(OBJ)/%.o) $(OBJ)/gen/tools.o $(OBJ)/gen/pages.o \
-	     $(OBJ)/lib/reader.o $(OBJ)/lib/field_size.o $(OBJ)/lib/clock.o $(OBJ)/lib/ctf.o $(OBJ)/lib/ctf_packet.o $(OBJ)/lib/vm.o $(OBJ)/lib/vm_check.o $(OBJ)/lib/vm_simplify.o $(OBJ)/lib/aggregate.o $(OBJ)/lib/event.o $(OBJ)/lib/refusal.o # the library's readers are the tool's too
+	     $(OBJ)/lib/reader.o $(OBJ)/lib/metadata.o $(OBJ)/lib/field_size.o $(OBJ)/lib/clock.o $(OBJ)/lib/ctf.o $(OBJ)/lib/ctf_packet.o $(OBJ)/lib/vm.o $(OBJ)/lib/vm_check.o $(OBJ)/lib/vm_simplify.o $(OBJ)/lib/aggregate.o $(OBJ)/lib/event.o $(OBJ)/lib/refusal.o # the library's readers are the tool's too
 CORE	  := $(OBJ)/libcore.a
 UNIT	  := $(sort $(wildcard tests/unit/*.c))
 UNIT_BINS := $(UNIT:tests/unit/%.c=$(OBJ)/unit/%)
@@ -125,7 +125,7 @@ check: deps
 # FUZZ_SECONDS: of each target
 FUZZ_SECONDS ?= 600
 check-all:
-	$(Q)VM_ALL=1 $(MAKE) --no-print-directory check
+	$(Q)VM_ALL=1 PROBE_ALL=1 $(MAKE) --no-print-directory check
 	$(Q)$(MAKE) --no-print-directory BUILD=asan check TESTS='unit cli'
 	$(Q)$(MAKE) --no-print-directory $(JOBS) BUILD=fuzz fuzz
 	$(Q)O=$(O) tests/fuzz/run.sh all $$(($(FUZZ_SECONDS) * $(words $(FUZZ_BINS))))

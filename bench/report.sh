@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bench/report.sh BINARY [COUNT]: a recording of system calls (2 * COUNT of them, 4 * COUNT events) is printed as text by trace-cmd and by
 # pantrace, in turns; user time counts, for both read the same pages from memory. The two texts are compared. The same with perf script,
-# and counted by event and thread, beside perf report.
+# and counted by event and thread, beside perf report; and two scripts run over the recording.
 set -eu
 binary=$(realpath "$1")
 count=${2:-500000}
@@ -50,6 +50,14 @@ line() # WHAT EVENTS HOW OURS PEER THEIRS
 		n, what, same, a, n / a / 1e6, peer, b, n / b / 1e6, a / b }'
 }
 line "as text" "$events" $same "$ours" trace-cmd "$theirs"
+
+script() # WHAT SCRIPT: a script over the recording
+{
+	seconds=$(for _ in 1 2 3; do user_seconds "$binary" run -q --from "$dir/trace.dat" -e "$2"; done | sort -n | head -1)
+	awk -v what="$1" -v n="$events" -v s="$seconds" 'BEGIN { printf "%d events through a script, %s:  pantrace %.2f s = %.1f M events/s\n", n, what, s, n / s / 1e6 }'
+}
+script "counted" 'tracepoint:raw_syscalls:sys_enter { @[comm, args.id] = count(); }'
+script "latencies" 'tracepoint:raw_syscalls:sys_enter { @s[tid] = nsecs; } tracepoint:raw_syscalls:sys_exit { @ = hist(nsecs - @s[tid]); delete(@s[tid]); }'
 
 command -v perf >/dev/null || exit 0
 perf record -q -m 4096 -o "$dir/perf.data" -e raw_syscalls:sys_enter,raw_syscalls:sys_exit -- dd if=/dev/zero of=/dev/null bs=1 count="$count" >/dev/null 2>&1

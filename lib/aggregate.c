@@ -6,17 +6,11 @@
 #include <linux/rseq.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define PAGE	    4096ull
-#define CHUNK	    64u /* records whose memory is asked for at once */
+#define SPARE	    64u /* records more than were asked for */
 #define NO_RECORD   UINT32_MAX
 #define LONGEST_RUN 4096u /* slots looked at: more are full, or were never ours */
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
@@ -62,7 +56,7 @@ int pt_tables_layout(const struct pt_map_spec *maps, uint32_t nr, uint32_t cpus,
 		map->kind = spec->kind;
 		map->key_size = spec->key_size;
 		/* two threads that meet a new key at once may use two records for it */
-		map->records = spec->entries + spec->entries / 16 + CHUNK;
+		map->records = spec->entries + spec->entries / 16 + SPARE;
 		map->nr_slots = power_of_two(2 * map->records);
 		map->stripes = power_of_two(
 			cpus < PANTRACE_AGGREGATE_STRIPES ? cpus : PANTRACE_AGGREGATE_STRIPES);
@@ -181,53 +175,31 @@ static bool key_is(const struct pt_table *t, uint32_t record, const unsigned cha
 {
 	const struct pantrace_key *const have = (const struct pantrace_key *)key_at(t, record);
 
-	return record < t->records && have->length == n && !memcmp(have->bytes, key, n);
+	return have->length == n && !memcmp(have->bytes, key, n);
 }
 
-static bool populate(const void *from, uint64_t size)
+/* How many records may be touched; the first of them, as memory is had in order. */
+static uint32_t records_had(const struct pt_tables *tables, const struct pt_table *t)
 {
-	const uintptr_t begin = (uintptr_t)from & ~(PAGE - 1), end = pages((uintptr_t)from + size);
-
-	return !madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+	return tables->had ? t->records : __atomic_load_n(&t->reserved, __ATOMIC_ACQUIRE);
 }
 
-/* The memory of the records up to and with RECORD is had, so that touching it is no SIGBUS. Keeps
- * errno. */
-static bool reserve(const struct pt_tables *tables, struct pt_table *t, uint32_t record)
+/* NO_RECORD: there is no room, or no memory yet; counted. */
+static uint32_t record_new(struct pt_tables *tables, struct pt_table *t, const unsigned char *key,
+			   size_t n, uint64_t hash)
 {
-	const int saved = errno;
-	const uint32_t from = record & ~(CHUNK - 1);
-	const uint32_t n = t->records - from < CHUNK ? t->records - from : CHUNK;
-	bool good;
-
-	/* chunk by chunk: the one before may be another thread's, which is still at it */
-	if (tables->had || record < __atomic_load_n(&t->reserved, __ATOMIC_ACQUIRE))
-		return true;
-	good = populate(key_at(t, from), (uint64_t)n * t->key_stride);
-	for (uint32_t s = 0; s <= t->stripe_mask && good; s++)
-		good = populate(t->values + ((uint64_t)s * t->records + from) * t->value_size,
-				(uint64_t)n * t->value_size);
-	if (good) {
-		uint32_t old = from;
-
-		__atomic_compare_exchange_n(&t->reserved, &old, from + n, false, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED);
-	}
-	errno = saved;
-	return good;
-}
-
-static uint32_t record_new(const struct pt_tables *tables, struct pt_table *t,
-			   const unsigned char *key, size_t n, uint64_t hash)
-{
+	const uint32_t had = records_had(tables, t);
+	uint64_t record = __atomic_load_n(&t->shared->used, __ATOMIC_RELAXED);
 	struct pantrace_key *to;
-	uint64_t record;
 
-	if (__atomic_load_n(&t->shared->used, __ATOMIC_RELAXED) >= t->records)
-		return NO_RECORD;
-	record = __atomic_fetch_add(&t->shared->used, 1, __ATOMIC_RELAXED);
-	if (record >= t->records || !reserve(tables, t, (uint32_t)record))
-		return NO_RECORD;
+	do {
+		if (record >= had) {
+			__atomic_fetch_add(had < t->records ? &tables->shm->lost : &t->shared->full,
+					   1, __ATOMIC_RELAXED);
+			return NO_RECORD;
+		}
+	} while (!__atomic_compare_exchange_n(&t->shared->used, &record, record + 1, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	to = (struct pantrace_key *)key_at(t, (uint32_t)record);
 	to->length = (uint32_t)n;
 	to->hash = (uint32_t)hash;
@@ -235,8 +207,9 @@ static uint32_t record_new(const struct pt_tables *tables, struct pt_table *t,
 	return (uint32_t)record;
 }
 
-static uint32_t record_of(const struct pt_tables *tables, struct pt_table *t,
-			  const unsigned char *key, size_t n)
+/* NO_RECORD: the update has been counted as one that was not made. */
+static uint32_t record_of(struct pt_tables *tables, struct pt_table *t, const unsigned char *key,
+			  size_t n)
 {
 	const uint64_t hash = hash_of(key, n), tag = hash & ~(uint64_t)UINT32_MAX;
 	const uint32_t most = t->slot_mask < LONGEST_RUN ? t->slot_mask : LONGEST_RUN;
@@ -255,10 +228,12 @@ static uint32_t record_of(const struct pt_tables *tables, struct pt_table *t,
 							__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 				return made;
 		}
-		if (slot >> 32 == tag >> 32 && (uint32_t)slot && (uint32_t)slot - 1 < t->records &&
+		if (slot >> 32 == tag >> 32 && (uint32_t)slot &&
+		    (uint32_t)slot - 1 < records_had(tables, t) &&
 		    key_is(t, (uint32_t)slot - 1, key, n))
 			return (uint32_t)slot - 1;
 	}
+	__atomic_fetch_add(&t->shared->full, 1, __ATOMIC_RELAXED);
 	return NO_RECORD;
 }
 
@@ -356,10 +331,8 @@ bool pt_tables_add(struct pt_tables *tables, uint64_t map, const void *key, uint
 		return false;
 	t = &tables->table[map];
 	record = record_of(tables, t, key, trimmed(key, t->key_size));
-	if (__builtin_expect(record == NO_RECORD, 0)) {
-		__atomic_fetch_add(&t->shared->full, 1, __ATOMIC_RELAXED);
+	if (__builtin_expect(record == NO_RECORD, 0))
 		return true;
-	}
 	at = t->values +
 	     ((uint64_t)(cpu_now() & t->stripe_mask) * t->records + record) * t->value_size;
 	if (t->kind == PANTRACE_AGGREGATE_COUNT)

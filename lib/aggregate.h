@@ -2,7 +2,9 @@
 /*
  * Counting events in the process: tables in shared memory (pantrace/aggregate.h), updated by
  * programs of vm.h. An update takes no lock that somebody could hold: it may come from signal
- * handlers, from any number of threads, and be cut off at any instruction.
+ * handlers, from any number of threads, and be cut off at any instruction. It makes no system call:
+ * the memory of records is had before (aggregate_session.c), and an update that comes before it is
+ * counted as lost.
  *
  * What is read of the shared memory is only trusted to be memory: whoever writes to it can make the
  * counts wrong, and nothing else.
@@ -21,7 +23,7 @@ struct pt_map_spec {
 struct pt_table {
 	uint32_t kind, key_size, records, slot_mask;
 	uint32_t stripe_mask, value_size, key_stride;
-	uint32_t reserved; /* records whose memory is had */
+	uint32_t reserved; /* records whose memory is had, the first ones */
 	uint64_t *slots;
 	unsigned char *keys, *values;
 	struct pantrace_map *shared; /* counters only */
@@ -42,8 +44,7 @@ int pt_tables_layout(const struct pt_map_spec *maps, uint32_t nr, uint32_t cpus,
 /* HEADER, which is not shared, describes what is mapped at SHM. */
 void pt_tables_place(const struct pantrace_aggregates *header, void *shm, struct pt_tables *ret);
 /*
- * Adds VALUE to the element of KEY, of the map's key size. False: there is no such map. Keeps
- * errno.
+ * Adds VALUE to the element of KEY, of the map's key size. False: there is no such map.
  */
 bool pt_tables_add(struct pt_tables *tables, uint64_t map, const void *key, uint64_t value);
 uint32_t pt_tables_key_size(const struct pt_tables *tables, uint64_t map);

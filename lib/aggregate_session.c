@@ -12,11 +12,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGE  4096ull
-#define ARENA 65536u
+#define PAGE	  4096ull
+#define ARENA	  65536u
+#define FIRST_ALL (4ull << 20) /* bytes of records that tables begin with; a child's: a quarter */
+#define AHEAD	  (4ull << 20) /* of a map's records, more than those that are used */
+#define STEP	  (256ull << 10) /* events may use a step before the next is had */
 
 static struct state {
 	struct pt_tables *tables[PT_SESSIONS];
@@ -79,24 +81,58 @@ static void header_fill(struct pantrace_aggregates *header, const struct pt_spec
 	prctl(PR_GET_NAME, header->comm);
 }
 
+/* How many records of T have room in BYTES. */
+static uint32_t records_of(const struct pt_table *t, uint64_t bytes)
+{
+	const uint64_t size = t->key_stride + (t->stripe_mask + 1ull) * t->value_size;
+
+	return bytes / size < t->records ? (uint32_t)(bytes / size) : t->records;
+}
+
+/*
+ * The first N records of T have their memory, as far as there is some: step by step, so that the
+ * last of what a file system has is used, too.
+ */
+static void records_have(struct pt_table *t, uint32_t n)
+{
+	const uint32_t step = records_of(t, STEP);
+	bool good = true;
+
+	while (good && t->reserved < n) {
+		const uint32_t from = t->reserved, more = n - from < step ? n - from : step;
+
+		good = pt_memory_reserve(t->keys + (uint64_t)from * t->key_stride,
+					 (uint64_t)more * t->key_stride);
+		for (uint32_t s = 0; s <= t->stripe_mask && good; s++)
+			good = pt_memory_reserve(t->values + ((uint64_t)s * t->records + from) *
+								     t->value_size,
+						 (uint64_t)more * t->value_size);
+		if (good)
+			__atomic_store_n(&t->reserved, from + more, __ATOMIC_RELEASE);
+	}
+}
+
 /*
  * A write to memory that a full file system does not have would be a SIGBUS of the program. So it
- * is had before: the slots now, the rest as keys come (Linux 5.14), or all of it now.
+ * is had before: the slots and the first records now, the rest by the helper as keys come (Linux
+ * 5.14), or all of it now.
  */
-static int memory_have(int fd, const struct pantrace_aggregates *header, char *shm, bool *ret_all)
+static int memory_have(int fd, const struct pantrace_aggregates *header, struct pt_tables *tables)
 {
-	*ret_all = false;
-	if (madvise(shm, PAGE, MADV_POPULATE_WRITE))
-		goto all;
+	const uint64_t first = (header->parent ? FIRST_ALL / 4 : FIRST_ALL) / header->nr_maps;
+	char *const shm = (char *)tables->shm;
+
+	if (!pt_memory_reserve(shm, PAGE)) {
+		tables->had = true;
+		return pt_file_allocate(fd, 0, header->file_size);
+	}
 	for (uint32_t i = 0; i < header->nr_maps; i++)
-		if (madvise(shm + header->map[i].slots_off,
-			    header->map[i].keys_off - header->map[i].slots_off,
-			    MADV_POPULATE_WRITE))
+		if (!pt_memory_reserve(shm + header->map[i].slots_off,
+				       header->map[i].keys_off - header->map[i].slots_off))
 			return -ENOSPC;
+	for (uint32_t i = 0; i < header->nr_maps; i++)
+		records_have(&tables->table[i], records_of(&tables->table[i], first));
 	return 0;
-all:
-	*ret_all = true;
-	return syscall(SYS_fallocate, fd, 0, 0l, (long)header->file_size) ? -errno : 0;
 }
 
 /* Only system calls: a child may be in a signal handler, or the one thread left of many. */
@@ -127,13 +163,14 @@ int pt_tables_make(unsigned int number, const struct pt_spec *spec, uint32_t pid
 		goto out;
 	shm = mmap(NULL, header.file_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	rc = shm == MAP_FAILED ? -errno : 0;
-	if (!rc)
-		rc = memory_have(fd, &header, shm, &tables->had);
+	if (rc)
+		goto out;
+	pt_tables_place(&header, shm, tables);
+	rc = memory_have(fd, &header, tables);
 	if (rc)
 		goto out;
 	madvise(shm, header.file_size, MADV_DONTFORK);
 	memcpy(shm, &header, sizeof(header));
-	pt_tables_place(&header, shm, tables);
 	tables->shm->lost = __atomic_exchange_n(&state->lost[number], 0, __ATOMIC_RELAXED);
 	lives[number] = true;
 	__atomic_store_n(&state->tables[number], tables, __ATOMIC_RELEASE);
@@ -158,6 +195,28 @@ struct pt_tables *pt_tables_of(unsigned int number)
 	if (__builtin_expect(!tables, 0) && lives[number])
 		__atomic_fetch_add(&state->lost[number], 1, __ATOMIC_RELAXED);
 	return tables;
+}
+
+void pt_tables_where(unsigned int number, void **ret, size_t *ret_size)
+{
+	*ret = state->tables[number]->shm;
+	*ret_size = state->tables[number]->size;
+}
+
+bool pt_tables_follow(unsigned int number, bool all)
+{
+	struct pt_tables *const tables = state ? state->tables[number] : NULL;
+	bool lacking = false;
+
+	for (uint32_t i = 0; tables && !tables->had && i < tables->nr; i++) {
+		struct pt_table *const t = &tables->table[i];
+		const uint64_t used = __atomic_load_n(&t->shared->used, __ATOMIC_RELAXED);
+		const uint64_t n = all ? t->records : used ? used + records_of(t, AHEAD) : 0;
+
+		records_have(t, n < t->records ? (uint32_t)n : t->records);
+		lacking |= t->reserved < t->records;
+	}
+	return lacking;
 }
 
 /* Threads may be in an update: from now on they update memory that nobody sees. */

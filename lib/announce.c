@@ -53,9 +53,11 @@ static int dial(const char *path, int seconds)
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-	if (!connect(fd, (struct sockaddr *)&address, sizeof(address)))
+	do /* a timeout makes a stop and SIGCONT end it, too: here and in ask() */
+		rc = connect(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
+	while (rc == -EINTR);
+	if (!rc)
 		return fd;
-	rc = -errno;
 	close(fd);
 	return rc;
 }
@@ -93,7 +95,10 @@ static int ask(struct asking *asking, const struct pantrace_event *event, const 
 		asking->fd = dial(asking->set->spec.ask, ANSWER_S);
 	if (asking->fd < 0)
 		return asking->fd;
-	if (send(asking->fd, request, (size_t)n, MSG_NOSIGNAL) < 0)
+	do
+		got = send(asking->fd, request, (size_t)n, MSG_NOSIGNAL);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
 		return -errno;
 	do
 		got = recv(asking->fd, reply, sizeof(reply), MSG_TRUNC);

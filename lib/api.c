@@ -34,7 +34,7 @@ int pantrace_start(const struct pantrace_options *given)
 	spec.block_us = options.block_us;
 	spec.contexts = options.contexts;
 	pt_lock();
-	rc = set->state != PT_NONE ? -EBUSY : pt_settings_take(set, &spec);
+	rc = set->state != PT_NONE || !pt_rings_free(set) ? -EBUSY : pt_settings_take(set, &spec);
 	if (rc)
 		goto out;
 	rc = pt_rings_make(set, (uint32_t)getpid(), 0);

@@ -319,6 +319,13 @@ void pt_thread_who(struct pt_vm_who *ret)
 	memcpy(ret->name, pt_thread.identity.name, sizeof(ret->name));
 }
 
+void pt_contexts_of_parent(void)
+{
+	for (unsigned int i = 0; i < PT_COUNTERS; i++)
+		if (pt_emitting && pt_thread.pages[i])
+			pt_memory_stand_in((void *)pt_thread.pages[i], sizeof(*pt_thread.pages[i]));
+}
+
 void pt_context_lay_out(struct pt_session *session, uint32_t flags, uint32_t mask)
 {
 	const uint32_t part = mask & IDENTITY;

@@ -34,4 +34,7 @@ PT_CONTEXT_HIDDEN void pt_context_lay_out(struct pt_session *session, uint32_t f
  */
 PT_CONTEXT_HIDDEN void pt_objects_scan(void);
 
+/* As pt_rings_of_parent(), for the kernel's pages that the calling thread reads counts in. */
+PT_CONTEXT_HIDDEN void pt_contexts_of_parent(void);
+
 #endif

@@ -8,6 +8,7 @@
  */
 #include "children.h"
 #include "code.h"
+#include "context.h"
 #include "control_socket.h"
 #include "sleep.h"
 #include <dlfcn.h>
@@ -293,6 +294,10 @@ static void fork_prepare(void)
 
 static void fork_child(void)
 {
+	pt_forks++;
+	/* even where a seccomp filter might object: the event would fault */
+	pt_rings_of_parent();
+	pt_contexts_of_parent();
 	pt_code_mend();
 	pt_socket_forget(!control.own_table);
 	pt_sleep_forget(!control.own_table);

@@ -213,6 +213,7 @@ static int send_part(int fd, const char *head, const char *text, size_t n, int p
 		char room[CMSG_SPACE(sizeof(int))];
 	} ancillary = {0};
 	struct msghdr message = {.msg_iov = iov, .msg_iovlen = 2};
+	int rc;
 
 	if (pass >= 0) {
 		message.msg_control = &ancillary;
@@ -222,7 +223,10 @@ static int send_part(int fd, const char *head, const char *text, size_t n, int p
 						    .cmsg_type = SCM_RIGHTS};
 		memcpy(CMSG_DATA(&ancillary.header), &pass, sizeof(pass));
 	}
-	return sendmsg(fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	do /* a timeout makes a stop and SIGCONT end it, too */
+		rc = sendmsg(fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	while (rc == -EINTR);
+	return rc;
 }
 
 static void answer_send(int fd, const struct pt_answer *answer, int rc)
@@ -261,7 +265,9 @@ void pt_socket_serve(int fd)
 	if (!peer_good(fd))
 		return;
 	/* the kernel drops descriptors that are sent along: the message has no room for them */
-	n = recv(fd, text, sizeof(text), MSG_TRUNC);
+	do
+		n = recv(fd, text, sizeof(text), MSG_TRUNC);
+	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return;
 	rc = (size_t)n > sizeof(text) ? -EMSGSIZE : pt_request(text, (size_t)n, &answer);

@@ -11,6 +11,8 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "ctf.h"
+
 #define HEX(size, is_signed) \
 	"integer { size = " #size "; align = 8; signed = " #is_signed "; base = 16; }"
 #define U64_HEX HEX(64, false)
@@ -200,6 +202,30 @@ static void put_field(FILE *file, const struct pantrace_field_type *field, size_
 	fputs(";\n", file);
 }
 
+void pt_ctf_put_quoted(FILE *file, const char *text, size_t size)
+{
+	fputc('"', file);
+	for (size_t i = 0; i < size && text[i]; i++) {
+		const unsigned char c = (unsigned char)text[i];
+
+		fputc(c < ' ' || c == '"' || c == '\\' || c > '~' ? '_' : c, file);
+	}
+	fputc('"', file);
+}
+
+static void put_event_name(FILE *file, const struct pantrace_event_type *type)
+{
+	if (!*type->provider) {
+		pt_ctf_put_quoted(file, type->name, strlen(type->name));
+		return;
+	}
+	fputc('"', file);
+	put_name(file, type->provider);
+	fputc(':', file);
+	put_name(file, type->name);
+	fputc('"', file);
+}
+
 /* All types known, structures closed. */
 static bool fields_good(const struct pantrace_event_type *type)
 {
@@ -220,17 +246,15 @@ static bool fields_good(const struct pantrace_event_type *type)
 	return !depth;
 }
 
-static void put_event(FILE *file, const struct pantrace_event_type *type)
+void pt_ctf_put_event(FILE *file, const struct pantrace_event_type *type)
 {
 	const size_t bars = length_bars(type);
 	const char *open[8] = {""};
 	unsigned int depth = 0;
 
-	fputs("event {\n\tname = \"", file);
-	put_name(file, type->provider);
-	fputc(':', file);
-	put_name(file, type->name);
-	fprintf(file, "\";\n\tid = %u;\n\tstream_id = 0;\n\tloglevel = %u;\n\tfields := struct {\n",
+	fputs("event {\n\tname = ", file);
+	put_event_name(file, type);
+	fprintf(file, ";\n\tid = %u;\n\tstream_id = 0;\n\tloglevel = %u;\n\tfields := struct {\n",
 		type->id, type->level);
 	for (uint32_t i = 0; i < type->nr_fields; i++) {
 		const struct pantrace_field_type *const field = &type->field[i];
@@ -254,17 +278,6 @@ static void put_uuid(FILE *file, const uint8_t uuid[16])
 		fprintf(file, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
-static void put_quoted(FILE *file, const char *text, size_t size)
-{
-	fputc('"', file);
-	for (size_t i = 0; i < size && text[i]; i++) {
-		const unsigned char c = (unsigned char)text[i];
-
-		fputc(c < ' ' || c == '"' || c == '\\' || c > '~' ? '_' : c, file);
-	}
-	fputc('"', file);
-}
-
 static const char *const context_fields[PANTRACE_CONTEXT_MAX] = {
 	[PANTRACE_CONTEXT_VPID] = "\t\tint32_t _vpid;\n",
 	[PANTRACE_CONTEXT_VTID] = "\t\tint32_t _vtid;\n",
@@ -281,12 +294,8 @@ static const char *const context_fields[PANTRACE_CONTEXT_MAX] = {
 
 static void put_contexts(FILE *file, uint64_t mask)
 {
-	if (!mask)
-		return;
-	fputs("\tevent.context := struct {\n", file);
 	for (; mask; mask &= mask - 1)
 		fputs(context_fields[__builtin_ctzll(mask)], file);
-	fputs("\t};\n", file);
 }
 
 static void put_env(FILE *file, const struct pantrace_shm *h)
@@ -296,19 +305,18 @@ static void put_env(FILE *file, const struct pantrace_shm *h)
 	struct tm tm;
 	char date[32];
 
-	fputs("env {\n\tdomain = \"ust\";\n\ttracer_name = \"pantrace\";\n\ttracer_major = 0;\n"
+	fputs("\tdomain = \"ust\";\n\ttracer_name = \"pantrace\";\n\ttracer_major = 0;\n"
 	      "\ttracer_minor = 1;\n\tarchitecture_bit_width = 64;\n\tprocname = ",
 	      file);
-	put_quoted(file, h->comm, sizeof(h->comm));
+	pt_ctf_put_quoted(file, h->comm, sizeof(h->comm));
 	fprintf(file, ";\n\tvpid = %u;\n", h->pid);
 	if (!uname(&system)) {
 		fputs("\thostname = ", file);
-		put_quoted(file, system.nodename, sizeof(system.nodename));
+		pt_ctf_put_quoted(file, system.nodename, sizeof(system.nodename));
 		fputs(";\n", file);
 	}
 	if (gmtime_r(&start, &tm) && strftime(date, sizeof(date), "%Y%m%dT%H%M%S+0000", &tm))
 		fprintf(file, "\ttrace_creation_datetime = \"%s\";\n", date);
-	fputs("};\n\n", file);
 }
 
 /* Stream 1: which objects were loaded where. Its events are the library's own. */
@@ -325,7 +333,7 @@ static void put_objects(FILE *file)
 			names[i], i, U64_HEX, U64_HEX, U64_HEX);
 }
 
-static void put_stream(FILE *file, unsigned int id, uint64_t contexts)
+void pt_ctf_put_stream(FILE *file, unsigned int id, const char *contexts)
 {
 	fprintf(file,
 		"stream {\n\tid = %u;\n\tpacket.context := struct {\n"
@@ -336,43 +344,81 @@ static void put_stream(FILE *file, unsigned int id, uint64_t contexts)
 		"\tevent.header := struct {\n\t\ttsc_t timestamp;\n\t\tuint32_t id;\n"
 		"\t} align(64);\n",
 		id);
-	put_contexts(file, contexts);
+	if (*contexts)
+		fprintf(file, "\tevent.context := struct {\n%s\t};\n", contexts);
 	fputs("};\n\n", file);
 }
 
-static void put_head(FILE *file, const struct pantrace_shm *h)
+void pt_ctf_put_head(FILE *file, const uint8_t uuid[16], const char *env,
+		     const struct pt_ctf_clock *clock)
 {
-	/* the clock's origin: the real time at counter 0, as seconds and ticks */
-	const unsigned __int128 ticks =
-		(unsigned __int128)h->realtime_start_ns * h->tsc_hz / 1000000000u;
-	const unsigned __int128 offset = ticks > h->tsc_start ? ticks - h->tsc_start : 0;
-
 	fputs("/* CTF 1.8 */\n\n"
 	      "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
 	      "typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n"
 	      "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n\n"
 	      "trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"",
 	      file);
-	put_uuid(file, h->uuid);
-	fputs("\";\n\tbyte_order = le;\n\tpacket.header := struct {\n"
-	      "\t\tuint32_t magic;\n"
-	      "\t\tinteger { size = 8; align = 8; signed = false; } uuid[16];\n"
-	      "\t\tuint32_t stream_id;\n\t};\n};\n\n",
-	      file);
-	put_env(file, h);
-	/* the rate that CLOCK_MONOTONIC had when the session began */
+	put_uuid(file, uuid);
 	fprintf(file,
-		"clock {\n\tname = \"tsc\";\n\tdescription = \"time stamp counter\";\n"
-		"\tfreq = %-12llu;\n\toffset_s = %-12llu;\n\toffset = %-12llu;\n"
-		"\tabsolute = true;\n};\n\n"
-		"typealias integer { size = 64; align = 8; signed = false; map = clock.tsc.value; "
-		"} "
+		"\";\n\tbyte_order = le;\n\tpacket.header := struct {\n"
+		"\t\tuint32_t magic;\n"
+		"\t\tinteger { size = 8; align = 8; signed = false; } uuid[16];\n"
+		"\t\tuint32_t stream_id;\n\t};\n};\n\n"
+		"env {\n%s};\n\n"
+		"clock {\n\tname = \"%s\";\n\tdescription = \"%s\";\n"
+		"\tfreq = %-12llu;\n\toffset_s = %-12lld;\n\toffset = %-12llu;\n"
+		"\tabsolute = %s;\n};\n\n"
+		"typealias integer { size = 64; align = 8; signed = false; map = clock.%s.value; } "
 		":= tsc_t;\n\n",
-		(unsigned long long)h->tsc_hz, (unsigned long long)(offset / h->tsc_hz),
-		(unsigned long long)(offset % h->tsc_hz));
-	put_stream(file, 0, h->contexts);
-	put_stream(file, 1, 0);
-	put_objects(file);
+		env, clock->name, clock->description, (unsigned long long)clock->hz,
+		(long long)clock->offset_s, (unsigned long long)clock->offset,
+		clock->absolute ? "true" : "false", clock->name);
+}
+
+static int text_of(const struct pantrace_shm *h, void (*put)(FILE *, const struct pantrace_shm *),
+		   char **ret)
+{
+	size_t size;
+	FILE *file = open_memstream(ret, &size);
+
+	if (!file)
+		return -ENOMEM;
+	put(file, h);
+	return fclose(file) ? -ENOMEM : 0;
+}
+
+static void put_contexts_of(FILE *file, const struct pantrace_shm *h)
+{
+	put_contexts(file, h->contexts);
+}
+
+static int put_begin(FILE *file, const struct pantrace_shm *h)
+{
+	/* the clock's origin: the real time at counter 0, as seconds and ticks */
+	const unsigned __int128 ticks =
+		(unsigned __int128)h->realtime_start_ns * h->tsc_hz / 1000000000u;
+	const unsigned __int128 offset = ticks > h->tsc_start ? ticks - h->tsc_start : 0;
+	/* the rate that CLOCK_MONOTONIC had when the session began */
+	const struct pt_ctf_clock clock = {.name = "tsc",
+					   .description = "time stamp counter",
+					   .hz = h->tsc_hz,
+					   .offset_s = (int64_t)(offset / h->tsc_hz),
+					   .offset = (uint64_t)(offset % h->tsc_hz),
+					   .absolute = true};
+	char *env = NULL, *contexts = NULL;
+	int rc = text_of(h, put_env, &env);
+
+	if (!rc)
+		rc = text_of(h, put_contexts_of, &contexts);
+	if (!rc) {
+		pt_ctf_put_head(file, h->uuid, env, &clock);
+		pt_ctf_put_stream(file, 0, contexts);
+		pt_ctf_put_stream(file, 1, "");
+		put_objects(file);
+	}
+	free(env);
+	free(contexts);
+	return rc;
 }
 
 int pantrace_ctf_metadata_from(struct pantrace_reader *reader, uint32_t *at, char **ret_text,
@@ -383,17 +429,20 @@ int pantrace_ctf_metadata_from(struct pantrace_reader *reader, uint32_t *at, cha
 	char *text = NULL;
 	size_t size = 0;
 	FILE *file = open_memstream(&text, &size);
+	int rc = 0;
 
 	if (!file)
 		return -ENOMEM;
 	if (!*at)
-		put_head(file, pantrace_reader_header(reader));
+		rc = put_begin(file, pantrace_reader_header(reader));
 	for (; (type = pantrace_reader_type(reader, id)); id++)
 		if (fields_good(type))
-			put_event(file, type);
-	if (fclose(file)) {
+			pt_ctf_put_event(file, type);
+	if (fclose(file))
+		rc = -ENOMEM;
+	if (rc) {
 		free(text);
-		return -ENOMEM;
+		return rc;
 	}
 	*at = id;
 	*ret_text = text;

@@ -21,6 +21,7 @@
 #define ATTEMPTS 16 /* how often an event is tried again when its session is replaced by another */
 
 struct pt_short pt_short __attribute__((used));
+__thread uint32_t pt_emitting;
 
 /* Called by the assembly. */
 PT_HIDDEN void pt_emit_otherwise(const struct pantrace_event *event, void *record, size_t size);
@@ -111,6 +112,13 @@ static __attribute__((noinline)) void emit_any(const struct pantrace_event *even
 	emit_each(event, sessions, record, size, &moment);
 }
 
+/* A signal handler that comes between load and store leaves the number as it was. */
+static void emitting(uint32_t more)
+{
+	__atomic_store_n(&pt_emitting, pt_emitting + more, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 #define HERE \
 	((struct moment){.ip = __builtin_return_address(0), .frame = __builtin_frame_address(0)})
 
@@ -122,14 +130,18 @@ __attribute__((noinline, used)) void pt_emit_otherwise(const struct pantrace_eve
 
 	if (hooks && pt_hooks_reject(hooks, record))
 		return;
+	emitting(1);
 	emit_any(event, record, size, HERE);
+	emitting(-1u);
 }
 
 /* The sessions that the general way could not record in: it stops at the first of them. */
 __attribute__((noinline, used)) void pt_emit_rest(const struct pantrace_event *event, void *record,
 						  size_t size, uint64_t sessions)
 {
+	emitting(1);
 	emit_each(event, (uint32_t)sessions, record, size, &HERE);
+	emitting(-1u);
 }
 
 /*

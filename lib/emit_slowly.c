@@ -18,7 +18,54 @@ static __thread struct {
 	uint32_t ring; /* + 1 */
 	uint32_t generation;
 } thread_slot[PT_SESSIONS] __attribute__((tls_model("initial-exec")));
+/* The number of forks + 1, while the thread writes to a ring of threads. */
 static __thread volatile uint32_t thread_writes __attribute__((tls_model("initial-exec")));
+
+uint32_t pt_forks;
+
+/*
+ * What is read of a session once and for all. A signal handler may fork() at any moment: in the
+ * child the session's places are empty or those of new rings, while these go on to name the
+ * parent's, where the child has memory of its own (pt_rings_of_parent()). A child of another kind
+ * of fork, which runs no handlers of pthread_atfork(), must not return from a signal handler.
+ */
+struct writer {
+	struct pantrace_shm *shm;
+	struct pantrace_ring *rings;
+	char *data; /* of the first ring, the others follow */
+	uint64_t sub_mask, ring_mask;
+	uint32_t nr_rings, sub_size, mode, block_us, number, generation;
+};
+
+/* False: it is not of that GENERATION, or not any more. */
+static bool writer_get(const struct pt_session *session, uint32_t generation, struct writer *ret)
+{
+	*ret = (struct writer){
+		.shm = session->shm,
+		.rings = session->rings,
+		.data = session->data[0],
+		.sub_mask = session->sub_mask,
+		.ring_mask = session->ring_mask,
+		.nr_rings = session->nr_rings,
+		.sub_size = session->sub_size,
+		.mode = session->mode,
+		.block_us = session->block_us,
+		.number = session->number,
+		.generation = generation,
+	};
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(&session->generation, __ATOMIC_RELAXED) == generation;
+}
+
+static char *data_of(const struct writer *w, uint32_t ring)
+{
+	return w->data + ring * (w->ring_mask + 1);
+}
+
+uint32_t pt_session_users(const struct pt_session *session)
+{
+	return __atomic_load_n(&session->users[pt_forks % PT_FORKS], __ATOMIC_SEQ_CST);
+}
 
 bool pt_rseq_here(void)
 {
@@ -26,28 +73,27 @@ bool pt_rseq_here(void)
 }
 
 /* Whether an event of SIZE bytes lacks only memory: its sub-buffer would have room for it. */
-static bool lacks_memory(const struct pt_session *session, const struct pantrace_ring *ring,
-			 uint64_t size)
+static bool lacks_memory(const struct writer *w, const struct pantrace_ring *ring, uint64_t size)
 {
 	const uint64_t from = __atomic_load_n(&ring->position, __ATOMIC_RELAXED);
-	const uint64_t start = ((from + 7) & ~7ull) & session->sub_mask;
+	const uint64_t start = ((from + 7) & ~7ull) & w->sub_mask;
 
-	return start && start + size <= session->sub_size &&
+	return start && start + size <= w->sub_size &&
 	       from + 7 + size > __atomic_load_n(&ring->had, __ATOMIC_RELAXED);
 }
 
 /* False when a reader has yet to take the sub-buffer that comes next, or there is no memory for it.
  */
-static bool change_plan(const struct pt_session *session, const struct pantrace_ring *ring,
-			char *data, struct pantrace_packet *scratch, struct change *ret)
+static bool change_plan(const struct writer *w, const struct pantrace_ring *ring, char *data,
+			struct pantrace_packet *scratch, struct change *ret)
 {
-	const uint64_t sub = session->sub_size, mask = session->ring_mask;
+	const uint64_t sub = w->sub_size, mask = w->ring_mask;
 	const uint64_t from = __atomic_load_n(&ring->position, __ATOMIC_ACQUIRE);
 	const uint64_t events = __atomic_load_n(&ring->events, __ATOMIC_RELAXED);
 	const uint64_t next = from ? ((from - 1) & ~(sub - 1)) + sub : 0;
 	const uint64_t consumed = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) & ~(sub - 1);
 
-	if (session->mode != PANTRACE_OVERWRITE && next - consumed > mask)
+	if (w->mode != PANTRACE_OVERWRITE && next - consumed > mask)
 		return false;
 	*ret = (struct change){
 		.from = from,
@@ -64,7 +110,7 @@ static bool change_plan(const struct pt_session *session, const struct pantrace_
 				.cpu_id = ring->cpu,
 			},
 	};
-	memcpy(ret->image.uuid, session->shm->uuid, sizeof(ret->image.uuid));
+	memcpy(ret->image.uuid, w->shm->uuid, sizeof(ret->image.uuid));
 	if (from) {
 		ret->old = (struct pantrace_packet *)(data + ((next - sub) & mask));
 		ret->content = (from - (next - sub)) * 8;
@@ -83,18 +129,20 @@ static void lose(uint64_t *count)
  * wait that failed, nobody reads, and no event waits again. It polls: sleeping takes a system call,
  * for which a seccomp filter may kill.
  */
-static bool room_wait(struct pt_session *session, struct pantrace_ring *ring)
+static bool room_wait(const struct pt_session *session, const struct writer *w,
+		      struct pantrace_ring *ring)
 {
 	const uint64_t consumed = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE);
 	const uint64_t had = __atomic_load_n(&ring->had, __ATOMIC_ACQUIRE);
-	const uint64_t hz = __atomic_load_n(&session->shm->tsc_hz, __ATOMIC_RELAXED);
-	const uint64_t ticks = (uint64_t)((unsigned __int128)session->block_us * hz / 1000000);
+	const uint64_t hz = __atomic_load_n(&w->shm->tsc_hz, __ATOMIC_RELAXED);
+	const uint64_t ticks = (uint64_t)((unsigned __int128)w->block_us * hz / 1000000);
 	const uint64_t since = __rdtsc();
 
-	if (session->mode != PANTRACE_BLOCK || !session->block_us ||
+	if (w->mode != PANTRACE_BLOCK || !w->block_us ||
 	    __atomic_load_n(&ring->vain, __ATOMIC_RELAXED) == consumed + 1)
 		return false;
-	while (__rdtsc() - since < ticks && __atomic_load_n(&session->active, __ATOMIC_ACQUIRE)) {
+	while (__rdtsc() - since < ticks && __atomic_load_n(&session->active, __ATOMIC_ACQUIRE) &&
+	       __atomic_load_n(&session->generation, __ATOMIC_RELAXED) == w->generation) {
 		if (__atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) != consumed ||
 		    __atomic_load_n(&ring->had, __ATOMIC_ACQUIRE) != had)
 			return true;
@@ -104,41 +152,44 @@ static bool room_wait(struct pt_session *session, struct pantrace_ring *ring)
 	return false;
 }
 
-/* Records in the ring of this CPU, with all it takes. The session cannot change meanwhile. */
-static void record_on_cpu(struct pt_session *session, uint32_t generation, struct rseq *area,
+/*
+ * Records in the ring of this CPU, with all it takes. The session cannot change meanwhile. False:
+ * this is a forked child by now, with other rings.
+ */
+static bool record_on_cpu(struct pt_session *session, const struct writer *w, struct rseq *area,
 			  const void *record, uint64_t size)
 {
 	struct pantrace_packet scratch;
 	struct change change;
 
-	if (size > session->sub_size - sizeof(struct pantrace_packet)) {
-		lose(&session->shm->lost);
-		return;
+	if (size > w->sub_size - sizeof(struct pantrace_packet)) {
+		lose(&w->shm->lost);
+		return true;
 	}
 	for (int i = 0; i < RETRIES; i++) {
 		const enum outcome outcome =
-			section_record(session, generation, area, record, size);
+			section_record(session, w->generation, area, record, size);
 		const uint32_t cpu = __atomic_load_n(&area->cpu_id, __ATOMIC_RELAXED);
 
-		if (outcome == DONE)
-			return;
+		if (outcome == DONE || outcome == STALE)
+			return outcome == DONE;
 		/* stopped: an event of a session that is off is neither recorded nor lost */
 		if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE))
-			return;
-		if (cpu >= session->nr_rings)
+			return true;
+		if (cpu >= w->nr_rings)
 			break;
 		if (outcome != FULL)
 			continue;
-		if (!lacks_memory(session, &session->rings[cpu], size) &&
-		    change_plan(session, &session->rings[cpu], session->data[cpu], &scratch,
-				&change)) {
-			section_change(session, area, cpu, &session->rings[cpu], &change);
-		} else if (!room_wait(session, &session->rings[cpu])) {
-			lose(&session->rings[cpu].lost);
-			return;
+		if (!lacks_memory(w, &w->rings[cpu], size) &&
+		    change_plan(w, &w->rings[cpu], data_of(w, cpu), &scratch, &change)) {
+			section_change(session, area, cpu, &w->rings[cpu], &change);
+		} else if (!room_wait(session, w, &w->rings[cpu])) {
+			lose(&w->rings[cpu].lost);
+			return true;
 		}
 	}
-	lose(&session->shm->lost);
+	lose(&w->shm->lost);
+	return true;
 }
 
 /* ---- rings of threads ---- */
@@ -147,20 +198,20 @@ static void record_on_cpu(struct pt_session *session, uint32_t generation, struc
  * Takes a free ring: its number + 1, or 0. The helper frees the rings of threads that have ended
  * (memory.c).
  */
-static uint32_t ring_claim(struct pt_session *session)
+static uint32_t ring_claim(const struct writer *w)
 {
 	const uint32_t self = (uint32_t)pt_thread_id();
 	uint32_t found = 0;
 
-	for (uint32_t i = 0; i < session->nr_rings && !found; i++) {
+	for (uint32_t i = 0; i < w->nr_rings && !found; i++) {
 		uint32_t none = 0;
 
-		if (__atomic_compare_exchange_n(&session->rings[i].owner, &none, self, false,
+		if (__atomic_compare_exchange_n(&w->rings[i].owner, &none, self, false,
 						__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			found = i + 1;
 	}
-	thread_slot[session->number].generation = session->generation;
-	thread_slot[session->number].ring = found;
+	thread_slot[w->number].generation = w->generation;
+	thread_slot[w->number].ring = found;
 	return found;
 }
 
@@ -171,11 +222,12 @@ static void publish(struct pantrace_ring *ring, uint64_t position, uint64_t even
 	__asm__ volatile("movdqa %1, (%0)" : : "r"(ring), "x"(pair) : "memory");
 }
 
-static void record_on_thread(struct pt_session *session, void *record, uint64_t size)
+static void record_on_thread(const struct pt_session *session, const struct writer *w, void *record,
+			     uint64_t size)
 {
-	const uint32_t number = session->number;
-	uint32_t slot = thread_slot[number].generation == session->generation
-				? thread_slot[number].ring
+	const uint32_t before = thread_writes, writes = pt_forks + 1;
+	uint32_t slot = thread_slot[w->number].generation == w->generation
+				? thread_slot[w->number].ring
 				: 0;
 	struct pantrace_packet scratch;
 	struct pantrace_ring *ring;
@@ -186,29 +238,28 @@ static void record_on_thread(struct pt_session *session, void *record, uint64_t 
 	 * A signal handler that interrupts a write of its own thread cannot write: the event is
 	 * counted as lost, never torn.
 	 */
-	if (thread_writes) {
-		lose(&session->shm->lost);
+	if (before == writes) {
+		lose(&w->shm->lost);
 		return;
 	}
-	thread_writes = 1;
+	thread_writes = writes;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (!slot)
-		slot = ring_claim(session);
-	if (!slot || size > session->sub_size - sizeof(struct pantrace_packet)) {
-		lose(&session->shm->lost);
+		slot = ring_claim(w);
+	if (!slot || size > w->sub_size - sizeof(struct pantrace_packet)) {
+		lose(&w->shm->lost);
 		goto out;
 	}
-	ring = &session->rings[slot - 1];
+	ring = &w->rings[slot - 1];
 	start = (ring->position + 7) & ~7ull;
-	if (lacks_memory(session, ring, size)) {
+	if (lacks_memory(w, ring, size)) {
 		lose(&ring->lost);
 		goto out;
 	}
-	if (!(start & session->sub_mask) ||
-	    (start & session->sub_mask) + size > session->sub_size) {
-		while (!change_plan(session, ring, session->data[slot - 1], &scratch, &change)) {
+	if (!(start & w->sub_mask) || (start & w->sub_mask) + size > w->sub_size) {
+		while (!change_plan(w, ring, data_of(w, slot - 1), &scratch, &change)) {
 			if (__atomic_load_n(&session->active, __ATOMIC_ACQUIRE) &&
-			    room_wait(session, ring))
+			    room_wait(session, w, ring))
 				continue;
 			lose(&ring->lost);
 			goto out;
@@ -224,33 +275,35 @@ static void record_on_thread(struct pt_session *session, void *record, uint64_t 
 	}
 	tsc = __rdtsc();
 	memcpy(record, &tsc, sizeof(tsc));
-	memcpy(session->data[slot - 1] + (start & session->ring_mask), record, size);
+	memcpy(data_of(w, slot - 1) + (start & w->ring_mask), record, size);
 	publish(ring, start + size, ring->events + 1);
 out:
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	thread_writes = 0;
+	thread_writes = before;
 }
 
 bool pt_record_slowly(struct pt_session *session, uint32_t generation, void *record, size_t size)
 {
+	uint32_t *const users = &session->users[pt_forks % PT_FORKS];
+	struct writer w;
 	bool same = true;
 
 	/*
 	 * seen by the thread that unmaps the rings; a handler that interrupts this counts itself
 	 * separately
 	 */
-	__atomic_fetch_add(&session->users, 1, __ATOMIC_SEQ_CST);
-	/* from here on the session cannot change */
+	__atomic_fetch_add(users, 1, __ATOMIC_SEQ_CST);
+	/* from here on the session cannot change, but by a fork */
 	if (!__atomic_load_n(&session->active, __ATOMIC_SEQ_CST))
 		;
-	else if (__atomic_load_n(&session->generation, __ATOMIC_RELAXED) != generation)
+	else if (!writer_get(session, generation, &w))
 		same = false;
 	else if (session->per_thread)
-		record_on_thread(session, record, size);
+		record_on_thread(session, &w, record, size);
 	else if (pt_rseq_here())
-		record_on_cpu(session, generation, rseq_area(), record, size);
+		same = record_on_cpu(session, &w, rseq_area(), record, size);
 	else
-		lose(&session->shm->lost);
-	__atomic_fetch_sub(&session->users, 1, __ATOMIC_SEQ_CST);
+		lose(&w.shm->lost);
+	__atomic_fetch_sub(users, 1, __ATOMIC_SEQ_CST);
 	return same;
 }

@@ -19,6 +19,7 @@
 
 #define PT_HIDDEN   __attribute__((visibility("hidden")))
 #define PT_MAX_RING 1024
+#define PT_FORKS    8 /* forks by handlers within handlers that are told apart */
 #ifndef PANTRACE_LIB_VERSION
 #define PANTRACE_LIB_VERSION "0.1.0"
 #endif
@@ -60,9 +61,13 @@ struct pt_session {
 	uint64_t identity_size;
 	char *data[PT_MAX_RING] __attribute__((aligned(64))); /* sub-buffers of each ring */
 	uint64_t early_lost; /* events lost before there was a header to count them in */
-	uint32_t users; /* threads that use the rings outside of a critical section */
+	/*
+	 * Threads that use the rings outside of a critical section (pt_session_users()). An event
+	 * that was begun before a fork ends as a user of the process that it was begun in.
+	 */
+	uint32_t users[PT_FORKS];
 	/* to a power of two, for emit.c */
-	char padding[16384 - 128 - 12 - PT_MAX_RING * sizeof(char *)];
+	char padding[16384 - 128 - 8 - PT_FORKS * 4 - PT_MAX_RING * sizeof(char *)];
 };
 
 /*
@@ -135,6 +140,11 @@ PT_HIDDEN void pt_unlock_quietly(void);
 PT_HIDDEN int pt_state_get(void); /* makes pt_state */
 
 /* session.c, rings.c, records.c */
+/*
+ * In a forked child: what an interrupted event still writes to the parent's rings goes to anonymous
+ * memory in their place, as the child has no mapping there. Before all else that maps memory.
+ */
+PT_HIDDEN void pt_rings_of_parent(void);
 PT_HIDDEN bool pt_running(void); /* whether any session may want events; lock held */
 /*
  * Makes rings for a forked child, before fork() returns in it: events themselves make no system
@@ -318,10 +328,19 @@ PT_HIDDEN bool pt_control_helps(void);
  */
 PT_HIDDEN int pt_file_size_set(int fd, uint64_t size);
 /*
+ * As fallocate(), however often signals come. 0 or a negative errno, then a part may be allocated.
+ */
+PT_HIDDEN int pt_file_allocate(int fd, uint64_t from, uint64_t n);
+/*
  * Allocates N bytes from FROM on, so that writing to them raises no SIGBUS. False: there is no
  * room. Keeps errno.
  */
 PT_HIDDEN bool pt_memory_reserve(void *from, size_t n);
+/*
+ * In a forked child: anonymous memory in place of SIZE bytes at AT that it did not inherit, unless
+ * something else was mapped there meanwhile.
+ */
+PT_HIDDEN void pt_memory_stand_in(void *at, size_t size);
 
 /*
  * event.c: the record of EVENT, valid until the next call, or NULL when it would be too long. The
@@ -374,7 +393,16 @@ extern PT_HIDDEN struct pt_short {
  */
 PT_HIDDEN struct pt_session *pt_session_only(uint32_t sessions);
 
+/*
+ * The functions of emit.c that the calling thread is in. In a forked child: its fork() was called
+ * by a signal handler that interrupted an event, which goes on in the child, too.
+ */
+extern PT_HIDDEN __thread uint32_t pt_emitting __attribute__((tls_model("initial-exec")));
+
 /* emit_slowly.c */
+/* How often a process was forked from the one that loaded the library to this one. */
+extern PT_HIDDEN uint32_t pt_forks;
+PT_HIDDEN uint32_t pt_session_users(const struct pt_session *session);
 PT_HIDDEN bool pt_rseq_here(void); /* whether the calling thread has rseq */
 /*
  * RECORD, whose id is set, to the rings of SESSION, whatever it takes: it is recorded, or counted

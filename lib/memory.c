@@ -11,8 +11,10 @@
  *	once it says something		READY bytes of each ring, for threads go from CPU to CPU
  *	as a ring is used		AHEAD bytes more than what is written
  *
- * An event that comes before its memory is lost, and counted.
+ * An event that comes before its memory is lost, and counted. Tables (aggregate_session.c) are had
+ * in the same way.
  */
+#include "aggregate_session.h"
 #include "session.h"
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -31,13 +33,27 @@
 #define AHEAD	  (4ull << 20)
 /* events may write to the part that exists, before all of it does */
 #define STEP	 (256ull << 10)
+#define PIECE	 (64ull << 10) /* of a file, allocated between two signals */
 #define BEHIND	 512ull /* bytes that an event may write beyond the end that it compares with */
 #define YOUNG_NS 1000000000ull
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 
 _Static_assert(offsetof(struct pantrace_ring, had) == 48, "section.h, emit.c");
+
+void pt_memory_stand_in(void *at, size_t size)
+{
+	void *const got =
+		mmap(at, size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+
+	if (got != MAP_FAILED && got != at) /* before Linux 4.17: there is something by now */
+		munmap(got, size);
+}
 
 /* ---- files ---- */
 
@@ -50,6 +66,21 @@ int pt_file_size_set(int fd, uint64_t size)
 	    size > limit.rlim_cur)
 		return -EFBIG;
 	return ftruncate(fd, (off_t)size) ? -errno : 0;
+}
+
+int pt_file_allocate(int fd, uint64_t from, uint64_t n)
+{
+	const uint64_t end = from + n;
+
+	while (from < end) {
+		const uint64_t piece = end - from < PIECE ? end - from : PIECE;
+
+		if (!syscall(SYS_fallocate, fd, 0, (long)from, (long)piece))
+			from += piece;
+		else if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
 }
 
 bool pt_memory_reserve(void *from, size_t n)
@@ -76,12 +107,14 @@ static uint64_t room_of(int fd)
 	return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
 }
 
-/* Allocates N bytes of the file at FROM, mapped at SHM, so that later writes succeed. -ENOSPC. */
+/* Allocates N bytes of the file at FROM, mapped at SHM, so that later writes succeed. */
 static int file_reserve(int fd, struct pantrace_shm *shm, uint64_t from, uint64_t n)
 {
-	if (!syscall(SYS_fallocate, fd, 0, (long)from, (long)n))
-		return 0;
-	return errno == EOPNOTSUPP && pt_memory_reserve((char *)shm + from, n) ? 0 : -ENOSPC;
+	const int rc = pt_file_allocate(fd, from, n);
+
+	if (rc != -EOPNOTSUPP)
+		return rc;
+	return pt_memory_reserve((char *)shm + from, n) ? 0 : -ENOSPC;
 }
 
 /* ---- rings ---- */
@@ -142,8 +175,9 @@ int pt_memory_begin(int fd, struct pantrace_shm *shm, const struct pantrace_shm 
 		 * not supported, or the kernel is older than 5.14 and can only allocate everything
 		 * at once
 		 */
-		if (syscall(SYS_fallocate, fd, 0, 0l, (long)header->file_size))
-			return -errno;
+		rc = pt_file_allocate(fd, 0, header->file_size);
+		if (rc)
+			return rc;
 		for (uint32_t i = 0; i < header->nr_rings; i++)
 			rings[i].had = UINT64_MAX;
 		return 1;
@@ -229,7 +263,13 @@ enum pt_watch pt_memory_follow(struct pt_settings *set)
 	bool lacking = false, old, busy = false;
 	uint64_t keep, ready;
 
-	if (set->state != PT_RUNNING || !shm)
+	if (set->state != PT_RUNNING)
+		return PT_WATCH_NOTHING;
+	if (set->spec.mode == PANTRACE_AGGREGATE)
+		return pt_tables_follow((unsigned int)(set - pt_settings), false)
+			       ? PT_WATCH_WORK
+			       : PT_WATCH_NOTHING;
+	if (!shm)
 		return PT_WATCH_NOTHING;
 	if (set->per_thread)
 		owners_follow(shm);
@@ -258,6 +298,8 @@ void pt_memory_all(struct pt_settings *set)
 {
 	struct pantrace_shm *const shm = pt_session_of(set)->shm;
 
+	if (set->spec.mode == PANTRACE_AGGREGATE)
+		pt_tables_follow((unsigned int)(set - pt_settings), true);
 	if (!shm)
 		return;
 	for (uint32_t i = 0; i < set->nr_rings; i++)

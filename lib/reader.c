@@ -4,6 +4,7 @@
  * writer never enters a sub-buffer that was not consumed; in overwrite mode it may, and then the
  * copy is discarded and the reader goes on with the oldest complete packet.
  */
+#include "metadata.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -34,11 +35,7 @@ struct pantrace_reader {
 	unsigned char *copy; /* one sub-buffer */
 	struct pantrace_packet packet;
 	struct ring_cursor *cursor;
-	struct pantrace_event_type **types; /* by id, 0 is none */
-	uint32_t nr_types;
-	uint64_t meta_read;
-	struct pantrace_object_record **objects;
-	uint32_t nr_objects;
+	struct pt_metadata meta;
 	uint64_t lost; /* as far as it was seen */
 	bool keep;
 	bool in_place; /* packets are not overwritten: no copy is made */
@@ -163,12 +160,7 @@ void pantrace_reader_close(struct pantrace_reader *reader)
 		return;
 	if (reader->map)
 		munmap(reader->map, reader->size);
-	for (uint32_t i = 0; i < reader->nr_types; i++)
-		free(reader->types[i]);
-	free(reader->types);
-	for (uint32_t i = 0; i < reader->nr_objects; i++)
-		free(reader->objects[i]);
-	free(reader->objects);
+	pt_metadata_release(&reader->meta);
 	free(reader->cursor);
 	free(reader->copy);
 	free(reader);
@@ -226,134 +218,19 @@ uint64_t pantrace_reader_unread(struct pantrace_reader *reader, uint32_t ring)
 							 : reader->ring_size;
 }
 
-/* ---- event types ---- */
-
-static struct pantrace_event_type *type_make(const struct pantrace_event_record *record,
-					     uint32_t size)
-{
-	const uint32_t strings = size - (uint32_t)sizeof(*record);
-	const uint32_t nr_fields = __atomic_load_n(&record->nr_fields, __ATOMIC_RELAXED);
-	/* no more than it needs: a record takes as few as 24 bytes */
-	const size_t fixed = offsetof(struct pantrace_event_type, field) +
-			     nr_fields * sizeof(struct pantrace_field_type);
-	struct pantrace_event_type *type;
-	const char *p, *end;
-
-	if (nr_fields > PANTRACE_FIELDS)
-		return NULL;
-	type = calloc(1, fixed + strings + 1);
-	if (!type)
-		return NULL;
-	memcpy((char *)type + fixed, record->strings, strings); /* with a NUL behind */
-	p = (const char *)type + fixed;
-	end = p + strings;
-	type->id = record->id;
-	type->nr_fields = nr_fields;
-	type->level = record->level;
-	type->provider = p;
-	p += strlen(p) + 1;
-	if (p >= end)
-		goto bad;
-	type->name = p;
-	p += strlen(p) + 1;
-	for (uint32_t i = 0; i < type->nr_fields; i++) {
-		if (p >= end)
-			goto bad;
-		type->field[i].type = (unsigned char)*p++;
-		type->field[i].name = p;
-		type->field[i].extra = "";
-		p += strlen(p) + 1;
-		if (!pantrace_type_has_extra(type->field[i].type))
-			continue;
-		if (p >= end)
-			goto bad;
-		type->field[i].extra = p;
-		type->field[i].count = (uint32_t)strtoul(p, NULL, 10);
-		p += strlen(p) + 1;
-	}
-	return type;
-bad:
-	free(type);
-	return NULL;
-}
-
-/* Records of other kinds than events; unknown kinds are skipped. */
-static bool other_read(struct pantrace_reader *reader, const struct pantrace_event_record *record,
-		       uint32_t size)
-{
-	struct pantrace_object_record *object, **more;
-
-	if (record->nr_fields != PANTRACE_RECORD_OBJECT || size < sizeof(*object))
-		return true;
-	object = malloc(size + 1u);
-	more = realloc(reader->objects, (reader->nr_objects + 1) * sizeof(*more));
-	if (more)
-		reader->objects = more;
-	if (!object || !more) {
-		free(object);
-		return false;
-	}
-	memcpy(object, record, size);
-	((char *)object)[size] = 0;
-	if (object->build_id_size > sizeof(object->build_id))
-		object->build_id_size = 0;
-	more[reader->nr_objects++] = object;
-	return true;
-}
-
-static void types_read(struct pantrace_reader *reader)
-{
-	const struct pantrace_shm *shared = (const void *)reader->map;
-	uint64_t used = __atomic_load_n(&shared->meta_used, __ATOMIC_ACQUIRE);
-
-	if (used > reader->header.meta_size)
-		used = reader->header.meta_size;
-	if (used < reader->meta_read)
-		return; /* a writer never shortens this */
-	while (used - reader->meta_read >= sizeof(struct pantrace_event_record)) {
-		const struct pantrace_event_record *record =
-			(const void *)(reader->map + reader->header.meta_off + reader->meta_read);
-		const uint32_t size = __atomic_load_n(&record->size, __ATOMIC_RELAXED);
-		struct pantrace_event_type *type, **more;
-
-		if (size < sizeof(*record) || size > used - reader->meta_read || (size & 7))
-			return;
-		if (!record->id) {
-			if (!other_read(reader, record, size))
-				return;
-			reader->meta_read += size;
-			continue;
-		}
-		type = type_make(record, size);
-		/* ids count from 1 in the order of the records */
-		if (!type || type->id != reader->nr_types + 1) {
-			free(type);
-			return;
-		}
-		more = realloc(reader->types, (reader->nr_types + 1) * sizeof(*more));
-		if (!more) {
-			free(type);
-			return;
-		}
-		reader->types = more;
-		reader->types[reader->nr_types++] = type;
-		reader->meta_read += size;
-	}
-}
-
 const struct pantrace_event_type *pantrace_reader_type(struct pantrace_reader *reader, uint32_t id)
 {
-	if (id > reader->nr_types)
-		types_read(reader);
-	return id && id <= reader->nr_types ? reader->types[id - 1] : NULL;
+	if (id > reader->meta.nr_types)
+		pt_metadata_read(&reader->meta, reader->map, &reader->header);
+	return id && id <= reader->meta.nr_types ? reader->meta.types[id - 1] : NULL;
 }
 
 const struct pantrace_object_record *pantrace_reader_object(struct pantrace_reader *reader,
 							    uint32_t index)
 {
-	if (index >= reader->nr_objects)
-		types_read(reader);
-	return index < reader->nr_objects ? reader->objects[index] : NULL;
+	if (index >= reader->meta.nr_objects)
+		pt_metadata_read(&reader->meta, reader->map, &reader->header);
+	return index < reader->meta.nr_objects ? reader->meta.objects[index] : NULL;
 }
 
 /* ---- returning packets, and giving them back ---- */

@@ -216,6 +216,15 @@ static int file_map(int fd, const struct pantrace_shm *header, struct pantrace_s
 	return rc;
 }
 
+/* Memory is the helper's from here on; without one all of it is had now. */
+static void helper_begin(struct pt_settings *set)
+{
+	if (pt_control_helps())
+		pt_control_wake();
+	else
+		pt_memory_all(set);
+}
+
 /* Tables are known by the file's name, or by the descriptor if it has none. */
 static int tables_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 {
@@ -228,8 +237,10 @@ static int tables_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 	set->fd = fd;
 	set->inode = fstat(fd, &st) ? 0 : st.st_ino;
 	set->pid = pid;
+	pt_tables_where((unsigned int)(set - pt_settings), &set->mapped, &set->mapped_size);
 	if (set->file[0])
 		fd_close(set);
+	helper_begin(set);
 	return 0;
 }
 
@@ -268,16 +279,15 @@ int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 		return rc;
 	}
 	shm->lost = __atomic_exchange_n(&session->early_lost, 0, __ATOMIC_RELAXED);
+	set->mapped = shm;
+	set->mapped_size = header.file_size;
 	set->settled = rc;
 	set->since = 0;
 	set->fd = fd;
 	set->inode = st.st_ino;
 	set->pid = pid;
 	rings_publish(set, session, shm);
-	if (pt_control_helps())
-		pt_control_wake();
-	else
-		pt_memory_all(set);
+	helper_begin(set);
 	/* last: a reader that watches the directory only reads complete files */
 	__atomic_store_n(&shm->magic, PANTRACE_SHM_MAGIC, __ATOMIC_RELEASE);
 	if (set != pt_settings && !set->file[0])
@@ -301,6 +311,17 @@ void pt_rings_refused(const struct pt_spec *spec, int error)
 	snprintf(path, sizeof(path), "%s/%d-0-%d.pantrace", spec->directory, (int)getpid(), -error);
 	if (!directory_is_meant(spec) || (mknod(path, S_IFREG | 0600, 0) && errno != EEXIST))
 		pt_announce_refusal(spec, error);
+}
+
+void pt_rings_of_parent(void)
+{
+	for (unsigned int i = 0; i < PT_SESSIONS; i++) {
+		struct pt_settings *const set = &pt_settings[i];
+
+		if (pt_emitting && set->mapped)
+			pt_memory_stand_in(set->mapped, set->mapped_size);
+		set->mapped = NULL;
+	}
 }
 
 void pt_sessions_of_child(void)
@@ -342,10 +363,26 @@ void pt_sessions_of_child(void)
 	pt_unlock();
 }
 
+bool pt_rings_free(struct pt_settings *set)
+{
+	struct pt_session *const session = pt_session_of(set);
+
+	if (!set->held || pt_session_users(session))
+		return !set->held;
+	/* NULL: in a forked child, which has no such thread */
+	if (session->shm)
+		munmap(session->shm, set->held);
+	session->shm = NULL;
+	set->held = 0;
+	return true;
+}
+
 /*
  * Ends recording; events that were begun are published. The rings are unmapped when no thread uses
- * them: after the membarrier none does within critical sections, and others count themselves. (If a
- * thread does not return, anonymous memory replaces the rings for good.)
+ * them: after the membarrier none does within critical sections, and others count themselves. What
+ * a thread that is not through by then writes goes to anonymous memory, and the session's place is
+ * free again when it is (pt_rings_free()). A thread that never is, as its signal handler jumped out
+ * of an event with longjmp(), keeps one of the PT_SESSIONS - 1 places of the process.
  */
 void pt_rings_unmap(struct pt_settings *set)
 {
@@ -360,19 +397,21 @@ void pt_rings_unmap(struct pt_settings *set)
 	if (set->spec.mode == PANTRACE_AGGREGATE)
 		pt_tables_unmap((unsigned int)(set - pt_settings));
 	if (!shm)
-		return;
+		goto out;
 	size = shm->file_size;
-	while (__atomic_load_n(&session->users, __ATOMIC_SEQ_CST) && naps++ < 100)
+	while (pt_session_users(session) && naps++ < 100)
 		nanosleep(&nap, NULL);
 	if (naps <= 100) {
 		session->shm = NULL;
 		munmap(shm, size);
-		return;
+		goto out;
 	}
 	/* the system call itself: TSan takes mmap() for a write, a race with that thread */
 	syscall(SYS_mmap, shm, size, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0l);
-	set->burnt = true;
+	set->held = size;
+out:
+	set->mapped = NULL;
 }
 
 void pt_rings_quiesce(struct pt_settings *set)

@@ -276,6 +276,37 @@ int pt_session_destroy(const char *name)
 	return session_with(name, destroy, NULL);
 }
 
+/* Frees the memory of sessions that were destroyed. */
+static void bury(void)
+{
+	for (unsigned int i = 1; i < PT_SESSIONS; i++) {
+		if (pt_settings[i].state == PT_NONE)
+			pt_rings_free(&pt_settings[i]);
+		if (pt_settings[i].state != PT_DYING)
+			continue;
+		pt_rings_unmap(&pt_settings[i]);
+		pt_settings[i].state = PT_NONE;
+	}
+}
+
+void pt_sessions_bury(void)
+{
+	if (!pt_state)
+		return;
+	pt_lock();
+	bury();
+	pt_unlock();
+}
+
+/* A place for a session, or NULL. */
+static struct pt_settings *place_find(void)
+{
+	for (unsigned int i = 1; i < PT_SESSIONS; i++)
+		if (pt_settings[i].state == PT_NONE && pt_rings_free(&pt_settings[i]))
+			return &pt_settings[i];
+	return NULL;
+}
+
 int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules, const char **why)
 {
 	struct pt_settings *set = NULL;
@@ -290,9 +321,11 @@ int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules, c
 		goto out;
 	rc = -ENOSPC;
 	*why = "it is in as many sessions as a process can be";
-	for (unsigned int i = PT_SESSIONS - 1; i; i--)
-		if (pt_settings[i].state == PT_NONE && !pt_settings[i].burnt)
-			set = &pt_settings[i];
+	set = place_find();
+	if (!set) {
+		bury(); /* they may have been destroyed a moment ago */
+		set = place_find();
+	}
 	if (!set)
 		goto out;
 	*why = NULL;
@@ -314,20 +347,6 @@ int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules, c
 out:
 	pt_unlock();
 	return rc;
-}
-
-void pt_sessions_bury(void)
-{
-	if (!pt_state)
-		return;
-	pt_lock();
-	for (unsigned int i = 1; i < PT_SESSIONS; i++) {
-		if (pt_settings[i].state != PT_DYING)
-			continue;
-		pt_rings_unmap(&pt_settings[i]);
-		pt_settings[i].state = PT_NONE;
-	}
-	pt_unlock();
 }
 
 bool pt_sessions_addresses(void)

@@ -16,7 +16,9 @@
  */
 struct pt_settings {
 	enum pt_session_state state;
-	bool burnt; /* a thread never left the rings: the slot is not used again */
+	void *mapped; /* rings or tables, which a child does not inherit; NULL: none */
+	size_t mapped_size;
+	size_t held; /* bytes of rings that a thread did not leave: not to be used again before */
 	bool begun; /* started: nobody waits to be told about later errors */
 	bool deaf; /* its recorder did not answer (announce.c) */
 	bool unheard; /* nor could it be reached */
@@ -94,8 +96,10 @@ PT_HIDDEN void pt_session_file_remove(const struct pt_spec *spec, char file[PT_F
  * published.
  */
 PT_HIDDEN void pt_rings_quiesce(struct pt_settings *set);
-/* After pt_rings_quiesce(): closes the file and frees the memory. */
+/* After pt_rings_quiesce(): closes the file and frees the memory, or leaves that to the next. */
 PT_HIDDEN void pt_rings_unmap(struct pt_settings *set);
+/* Whether SET, which has ended, may be used again: no thread is in its rings any more. */
+PT_HIDDEN bool pt_rings_free(struct pt_settings *set);
 /* Whether the session's descriptor is still the one of the rings. */
 PT_HIDDEN bool pt_rings_fd_ours(const struct pt_settings *set);
 

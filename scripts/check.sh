@@ -75,7 +75,7 @@ run_lane()
 	# shellcheck disable=SC2046
 	{
 		code=0
-		nice -n "${3:-0}" prove --exec '' --timer "-j$2" $(cat "$list") 2>&1 || code=$?
+		nice -n "${3:-0}" prove --exec '' --timer --comments "-j$2" $(cat "$list") 2>&1 || code=$?
 		echo $code >"$list.code"
 	} | tee "$list.out"
 }
@@ -98,6 +98,8 @@ for out in "$log"/*.out; do
 	# no code: prove itself was killed
 	[ "$(cat "${out%.out}.code" 2>/dev/null)" = 0 ] && continue
 	status=1
+	# what failing tests say of themselves, once more: a log is often kept by its end only
+	awk '/^# Failed test/ { n = 12 } /^\[/ { n = 0 } /^#/ && n-- > 0' "$out"
 	sed -n '/^Test Summary Report/,$p' "$out"
 done
 

@@ -9,8 +9,8 @@ build='gcc libc6-dev make libbpf-dev libelf-dev libdw-dev libiberty-dev zlib1g-d
 # the judges: strace, gdb, readelf; the guest: qemu, busybox, a Debian kernel; sdt.h for USDT programs
 test='perl strace gdb binutils iproute2 qemu-system-x86 busybox-static cpio kmod systemtap-sdt-dev g++ procps zstd xz-utils trace-cmd openssh-client openssh-server
       python3 python3-jsonschema protobuf-compiler jq util-linux clang libclang-rt-14-dev dwz linux-perf bpftrace babeltrace2 man-db pkg-config zsh fish clang-format
-      chromium'
-bench='python3 bpftrace fio lttng-tools liblttng-ust-dev'
+      chromium e2fsprogs mount libkshark-dev libjson-c-dev tmux grub-common'
+bench='python3 bpftrace fio lttng-tools liblttng-ust-dev linux-perf trace-cmd babeltrace2 strace procps util-linux'
 # unpacked into build/vm, never installed: the kernels of the guest, Debian's own and a newer one
 kernels='linux-image-cloud-amd64:kernel linux-image-6.12-cloud-amd64:kernel-newer'
 

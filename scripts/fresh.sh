@@ -18,9 +18,10 @@ if [ ! -e "$root/system/etc/debian_version" ]; then
 		exit 1
 	}
 fi
-# Updates and security, as the installer sets them up: the newer guest's kernel is among them.
+# Updates and security, as the installer sets them up, from where debootstrap got the rest: the newer guest's kernel is among them.
+mirror=$(sed -n 's/^deb \([^ ]*\) bookworm main.*/\1/p' "$root/system/etc/apt/sources.list")
 for suite in " bookworm" " bookworm-updates" "-security bookworm-security"; do
-	echo "deb http://deb.debian.org/debian${suite% *} ${suite##* } main"
+	echo "deb $mirror${suite% *} ${suite##* } main"
 done >"$root/system/etc/apt/sources.list"
 cp /etc/resolv.conf "$root/system/etc/resolv.conf"
 rm -rf "$root/system/root/pantrace"

@@ -9,16 +9,21 @@
 #include "base/diag.h"
 #include "base/nearest.h"
 #include "base/stall.h"
+#include "cmd/agent/agent.h"
+#include "cmd/boot/boot.h"
+#include "cmd/buffer/buffer.h"
 #include "cmd/cache.h"
 #include "cmd/commands.h"
 #include "cmd/convert/convert.h"
 #include "cmd/doctor.h"
 #include "cmd/fmt.h"
 #include "cmd/flame/flame.h"
+#include "cmd/heatmap/heatmap.h"
 #include "cmd/hist/hist.h"
 #include "cmd/ftrace/functrace.h"
 #include "cmd/list/list.h"
 #include "cmd/ftrace/probe_commands.h"
+#include "cmd/pieces/pieces.h"
 #include "cmd/probe/commands.h"
 #include "cmd/record/relay.h"
 #include "cmd/report/report.h"
@@ -27,21 +32,45 @@
 #include "cmd/run/aot.h"
 #include "cmd/stat/stat.h"
 #include "cmd/tools/tools.h"
+#include "cmd/timeline/timeline.h"
+#include "cmd/top/top.h"
 #include "cmd/user/user.h"
 #include "cmd/ftrace/tpoint.h"
+#include "cmd/view.h"
 
 const struct command commands[] = {
 	{"run", "compile and run a script (also without the word: pantrace -e ..., pantrace FILE)",
 	 cmd_run},
 	{"list", "what can be traced", cmd_list},
-	{"flame", "draw the stacks of a recording as a flame graph", cmd_flame},
+	{"flame", "draw stacks as a flame graph: of a recording, or recorded now", cmd_flame},
+	{"heatmap", "draw latencies, values, or the use of CPUs over time", cmd_heatmap},
+	{"view", "draw a recording by the picture that suits it", cmd_view},
+	{"timeline", "draw what threads and CPUs did, and when", cmd_timeline},
+	{"top", "what tasks do, live: CPU, run queue, system calls, faults, I/O, stacks", cmd_top},
 	{"fmt", "print scripts in the standard layout", cmd_fmt},
 	{"record", "record events of the kernel, samples, and events of programs", cmd_record},
+	{"start", "trace into a kernel buffer until stop, as trace-cmd start", cmd_start},
+	{"stop", "stop tracing into a buffer; its events stay", cmd_stop},
+	{"restart", "resume tracing into a stopped buffer", cmd_restart},
+	{"show", "print what is in a buffer", cmd_show},
+	{"extract", "write what is in a buffer into a trace.dat", cmd_extract},
+	{"snapshot", "set aside what is in a buffer, while tracing goes on", cmd_snapshot},
+	{"status", "what the kernel traces now, into which buffers, and whose they are",
+	 cmd_status},
+	{"clear", "empty a buffer; tracing goes on", cmd_clear},
+	{"reset", "remove sessions of start, and undo what they changed", cmd_reset},
+	{"boot", "trace the kernel from its first moments on, before there is any process",
+	 cmd_boot},
 	{"user", "instrumented programs and their sessions", cmd_user},
-	{"crash", "the last events of programs that were killed", cmd_crash},
+	{"crash", "the last events of programs that were killed, or of a kernel that crashed",
+	 cmd_crash},
 	{"relay", "receive recordings of other machines", cmd_relay},
+	{"agent", "record, and run scripts, in a guest or on any other machine, for a host",
+	 cmd_agent},
 	{"report", "print and analyse recordings: trace.dat, perf.data, CTF traces", cmd_report},
 	{"convert", "turn recordings into files of other programs", cmd_convert},
+	{"split", "split a trace.dat by time, number of events, or CPU", cmd_split},
+	{"restore", "make a whole trace.dat from what a killed recorder left", cmd_restore},
 	{"stat", "count events of a command, of processes, or of the whole machine", cmd_stat},
 	{"functrace", "calls of kernel functions", cmd_functrace},
 	{"funcgraph", "what kernel functions call, as a graph with times", cmd_funcgraph},
@@ -103,6 +132,10 @@ static int check_output(int rc)
 
 	if (error == EPIPE || (!failed && !error))
 		return rc;
+	if (error == EINTR) { /* a signal ended the wait for a reader that stalls */
+		complain(NULL, "nobody read the output any more: the rest of it is lost");
+		return rc ? rc : EXIT_LOST;
+	}
 	complain(NULL, "cannot write the output%s%s", error ? ": " : "",
 		 error ? strerror(error) : "");
 	return rc ? rc : EXIT_FAILED;

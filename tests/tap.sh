@@ -28,6 +28,7 @@ is()
 		printf '%s\n' "$1" | sed 's/^/#   /' | head -40
 		echo "# want:"
 		printf '%s\n' "$2" | sed 's/^/#   /' | head -40
+		return 1
 	} >&2
 }
 
@@ -39,6 +40,7 @@ like()
 		echo "# got:"
 		printf '%s\n' "$1" | sed 's/^/#   /' | head -40
 		echo "# does not match: $2"
+		return 1
 	} >&2
 }
 
@@ -48,6 +50,7 @@ unlike()
 	ok "$3" || {
 		printf '%s\n' "$1" | sed 's/^/#   /' | head -40
 		echo "# should not match: $2"
+		return 1
 	} >&2
 }
 

@@ -83,7 +83,7 @@ struct pantrace_aggregates {
 	uint32_t parent; /* pid whose fork made these tables, or 0 */
 	uint64_t pid_namespace; /* inode; 0: unknown */
 	uint64_t file_size;
-	/* events that found no tables: in the first moment of a child, or without memory */
+	/* what found no tables, in the first moment of a child, or no memory for a new key */
 	uint64_t lost;
 	uint64_t mismatched; /* events of the right name with other fields */
 	uint8_t comm[16];

@@ -30,7 +30,7 @@ struct pantrace_event_type {
 	uint32_t level; /* 0 (emergency) .. 14 (debug) */
 	const char *provider;
 	const char *name;
-	struct pantrace_field_type field[PANTRACE_FIELDS]; /* there is memory for nr_fields */
+	struct pantrace_field_type field[]; /* nr_fields of them */
 };
 
 /*

@@ -49,7 +49,19 @@ int arch_syscall_event_number(const char *name);
 /* System calls of the machine's native ABI. NULL / -1 if unknown. */
 const char *arch_syscall_name(u64 nr);
 int arch_syscall_number(const char *name);
+/*
+ * Why a virtual CPU left the guest, by the fields `isa` and `exit_reason` of kvm:kvm_exit. NULL if
+ * unknown.
+ */
+const char *arch_kvm_exit_name(u32 isa, u32 reason);
+/* Did it leave because the guest's CPU has nothing to do? */
+bool arch_kvm_exit_is_halt(u32 isa, u32 reason);
 u16 arch_elf_machine(void);
+/*
+ * Bytes of a value that a relocation of this type puts in place, the symbol's and the addend; 0:
+ * it does nothing; -1: not known. *ret_relative: less the address of the place.
+ */
+int arch_relocation(u64 type, bool *ret_relative);
 /*
  * Is the register at this offset of struct pt_regs saved for programs that ftrace calls with a part
  * of them (multi-links since 6.14: arguments, result, the stack)? The others have any values there.

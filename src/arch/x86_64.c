@@ -162,6 +162,24 @@ u16 arch_elf_machine(void)
 	return EM_X86_64;
 }
 
+int arch_relocation(u64 type, bool *ret_relative)
+{
+	*ret_relative = type == R_X86_64_PC32 || type == R_X86_64_PC64;
+	switch (type) {
+	case R_X86_64_NONE:
+		return 0;
+	case R_X86_64_64:
+	case R_X86_64_PC64:
+		return 8;
+	case R_X86_64_32:
+	case R_X86_64_32S:
+	case R_X86_64_PC32:
+		return 4;
+	default:
+		return -1;
+	}
+}
+
 /* Calls of the x32 ABI have this bit set; their numbers below 512 mean the same. */
 #define X32_SYSCALL_BIT 0x40000000u
 

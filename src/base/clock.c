@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/clock.h"
 
+#include <errno.h>
+
 u64 clock_now_ns(clockid_t id)
 {
 	struct timespec t = {0};
@@ -31,4 +33,18 @@ s64 clock_distance_ns(clockid_t from, clockid_t to)
 		distance = (s64)(other - (before + best / 2));
 	}
 	return distance;
+}
+
+int clock_poll(struct pollfd *fds, nfds_t n, int ms)
+{
+	const u64 until = clock_now_ms(CLOCK_MONOTONIC) + (u64)MAX(ms, 0);
+	int ready;
+
+	while ((ready = poll(fds, n, ms)) < 0 && errno == EINTR) {
+		const u64 now = clock_now_ms(CLOCK_MONOTONIC);
+
+		if (ms >= 0)
+			ms = now < until ? (int)(until - now) : 0;
+	}
+	return ready;
 }

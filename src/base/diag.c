@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/escape.h"
-#include "base/nearest.h"
 
 #define COMMAND_WARNINGS 64 /* distinct warnings that are printed */
 #define EXCERPT_MAX	 300 /* bytes of a source line shown around the place */
@@ -56,16 +55,6 @@ void diag_hint(struct diag *d, const char *fmt, ...)
 	va_start(ap, fmt);
 	add(d, DIAG_HINT, NO_SPAN, fmt, ap);
 	va_end(ap);
-}
-
-bool diag_hint_nearest(struct diag *d, const char *word, const char *const *candidates, size_t n)
-{
-	struct nearest near;
-
-	nearest_init(&near, word);
-	for (size_t i = 0; i < n; i++)
-		nearest_offer(&near, candidates[i]);
-	return nearest_hint(&near, d, "");
 }
 
 void diag_code(struct diag *d, enum exit_code code)
@@ -266,13 +255,16 @@ int diag_close(struct diag *d, int rc)
 
 void complain(const char *name, const char *fmt, ...)
 {
+	struct strbuf text = STRBUF_INIT, shown = STRBUF_INIT;
 	va_list ap;
 
-	fprintf(stderr, "pantrace%s%s: ", name ? " " : "", name ? name : "");
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	strbuf_vaddf(&text, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	escape_terminal(&shown, text.data, text.len); /* names of files may be anything */
+	fprintf(stderr, "pantrace%s%s: %s\n", name ? " " : "", name ? name : "", shown.data);
+	strbuf_release(&text);
+	strbuf_release(&shown);
 }
 
 void diag_release(struct diag *d)

@@ -84,11 +84,6 @@ void diag_error(struct diag *d, struct span at, const char *fmt, ...) PRINTF_LIK
 void diag_warning(struct diag *d, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* What to do next; belongs to the message before it. */
 void diag_hint(struct diag *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/*
- * "did you mean 'x'?" if a candidate is near enough (base/nearest.h); else nothing. True if
- * something was said.
- */
-bool diag_hint_nearest(struct diag *d, const char *word, const char *const *candidates, size_t n);
 /* The process should end with this code because of the last error (first caller wins). */
 void diag_code(struct diag *d, enum exit_code code);
 

@@ -42,6 +42,12 @@ static bool is_dangerous(u32 code)
 	       (code >= 0x2066 && code <= 0x2069);
 }
 
+static void add_bytes(struct strbuf *out, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		strbuf_addf(out, "\\x%02x", (u8)s[i]);
+}
+
 static void escape_text(struct strbuf *out, const char *s, size_t n, const char *allowed)
 {
 	size_t i = 0, plain = 0;
@@ -61,8 +67,7 @@ static void escape_text(struct strbuf *out, const char *s, size_t n, const char 
 			continue;
 		}
 		strbuf_add(out, s + plain, i - plain);
-		for (size_t k = 0; k < MAX(len, (size_t)1); k++)
-			strbuf_addf(out, "\\x%02x", (u8)s[i + k]);
+		add_bytes(out, s + i, MAX(len, (size_t)1));
 		i += MAX(len, (size_t)1);
 		plain = i;
 	}
@@ -120,11 +125,44 @@ void escape_xml(struct strbuf *out, const char *s, size_t n)
 			k++;
 		if (k < ARRAY_SIZE(entities))
 			strbuf_addstr(out, entities[k].entity);
-		else if (!len || (code < 0x20 && code != '\t' && code != '\n') || code == 0x7f ||
+		else if (!len || (is_dangerous(code) && code != '\t' && code != '\n') ||
 			 code == 0xfffe || code == 0xffff)
-			strbuf_addf(out, "\\x%02x", (u8)s[i]);
+			add_bytes(out, s + i, MAX(len, (size_t)1));
 		else
 			strbuf_add(out, s + i, len);
 		i += MAX(len, (size_t)1);
+	}
+}
+
+void escape_utf8(struct strbuf *out, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		u32 code;
+		const size_t len = utf8_sequence((const u8 *)s + i, n - i, &code);
+
+		if (len)
+			strbuf_add(out, s + i, len);
+		else
+			strbuf_addf(out, "\\x%02x", (u8)s[i]);
+		i += len ?: 1;
+	}
+}
+
+void escape_shell(struct strbuf *out, char *const *words, int count)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-.,:/=+@%";
+
+	for (int i = 0; i < count; i++) {
+		const bool is_plain = words[i][0] && !words[i][strspn(words[i], plain)];
+
+		strbuf_addstr(out, i ? " " : "");
+		strbuf_addstr(out, is_plain ? "" : "'");
+		for (const char *p = words[i]; *p; p++)
+			if (*p == '\'')
+				strbuf_addstr(out, "'\\''");
+			else
+				strbuf_addch(out, *p);
+		strbuf_addstr(out, is_plain ? "" : "'");
 	}
 }

@@ -16,12 +16,16 @@
 void escape_terminal(struct strbuf *out, const char *s, size_t n);
 /* The same for one line of a table: newline and tab are escaped too. */
 void escape_line(struct strbuf *out, const char *s, size_t n);
+/* What is no UTF-8 becomes \xNN, all else stays. */
+void escape_utf8(struct strbuf *out, const char *s, size_t n);
 /* Inside a JSON string, without the quotes; for base/json.h, which has the rules. */
 void escape_json(struct strbuf *out, const char *s, size_t n);
 /*
- * For the text or a quoted attribute of XML and HTML. Control characters, which XML cannot
- * represent, and invalid UTF-8 become \xNN.
+ * For the text or a quoted attribute of XML and HTML. Control characters but newline and tab, what
+ * reorders text, and invalid UTF-8 become \xNN.
  */
 void escape_xml(struct strbuf *out, const char *s, size_t n);
+/* The words of a command as a shell takes them, with blanks between. */
+void escape_shell(struct strbuf *out, char *const *words, int count);
 
 #endif

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -107,10 +108,14 @@ int foreign_open(const char *path, struct stat *ret_stat)
 }
 
 /* A sticky directory: everybody can create names in it, and remove only their own. */
+static bool is_for_all(const struct stat *directory)
+{
+	return (directory->st_mode & S_ISVTX) && (directory->st_mode & (S_IWGRP | S_IWOTH));
+}
+
 static bool is_planted(const struct stat *above, const struct stat *st)
 {
-	return (above->st_mode & S_ISVTX) && (above->st_mode & (S_IWGRP | S_IWOTH)) &&
-	       st->st_uid != geteuid() && st->st_uid != above->st_uid;
+	return is_for_all(above) && st->st_uid != geteuid() && st->st_uid != above->st_uid;
 }
 
 bool foreign_is_planted(int directory)
@@ -121,36 +126,77 @@ bool foreign_is_planted(int directory)
 	       is_planted(&above, &st);
 }
 
+/*
+ * As above; or a second name of a file: everybody can give one to a file of ours, where
+ * fs.protected_hardlinks is off.
+ */
 static bool file_is_planted(const char *path, const struct stat *st)
 {
 	const char *const slash = strrchr(path, '/');
 	char *directory = slash ? xstrndup(path, MAX((size_t)(slash - path), (size_t)1)) : NULL;
 	struct stat above;
-	const bool yes = !stat(directory ? directory : ".", &above) && is_planted(&above, st);
+	const bool yes = !stat(directory ? directory : ".", &above) &&
+			 (is_planted(&above, st) ||
+			  (is_for_all(&above) && st->st_nlink > 1 && S_ISREG(st->st_mode)));
 
 	free(directory);
 	return yes;
 }
 
-int foreign_create(const char *path, mode_t mode)
+/* What is there is looked at before it is opened: opening a FIFO waits for who reads it. */
+static int open_or_make(const char *path, mode_t mode)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode), there;
+	char place[32];
+	struct stat st;
+
+	if (fd >= 0 || errno != EEXIST)
+		return fd < 0 ? -errno : fd;
+	there = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (there < 0)
+		return -errno;
+	place_of(there, place);
+	if (fstat(there, &st))
+		fd = -errno;
+	else if (S_ISLNK(st.st_mode) || file_is_planted(path, &st))
+		fd = S_ISLNK(st.st_mode) ? -ELOOP : -EACCES;
+	else if ((fd = open(place, O_WRONLY | O_CLOEXEC | O_NOCTTY)) < 0)
+		fd = -errno;
+	close(there);
+	return fd;
+}
+
+static int create(const char *path, mode_t mode, bool alone)
 {
 	const bool system = str_starts(path, "/dev/") && !str_starts(path, "/dev/shm/");
-	const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (system ? 0 : O_NOFOLLOW), mode);
+	const int fd = system ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, mode)
+			      : open_or_make(path, mode);
 	struct stat st;
 	int rc = 0;
 
 	if (fd < 0)
-		return -errno;
+		return system ? -errno : fd;
 	if (fstat(fd, &st))
 		rc = -errno;
-	else if (!system && file_is_planted(path, &st))
-		rc = -EACCES;
-	else if (S_ISREG(st.st_mode) && ftruncate(fd, 0))
+	else if (S_ISREG(st.st_mode) && alone && flock(fd, LOCK_EX | LOCK_NB) &&
+		 errno == EWOULDBLOCK)
+		rc = -EBUSY;
+	else if (S_ISREG(st.st_mode) && !alone && ftruncate(fd, 0))
 		rc = -errno;
 	if (!rc)
 		return fd;
 	close(fd);
 	return rc;
+}
+
+int foreign_create(const char *path, mode_t mode)
+{
+	return create(path, mode, false);
+}
+
+int foreign_open_alone(const char *path, mode_t mode)
+{
+	return create(path, mode, true);
 }
 
 int foreign_read(int at, const char *name, size_t limit, char **ret_data, size_t *ret_len,

@@ -43,9 +43,12 @@ int foreign_open(const char *path, struct stat *ret_stat);
  * A file to be written anew, with MODE if there is none. The last level is no link, except below
  * /dev, where links (stdout, fd/3) are the system's own. -EACCES: in a directory that everybody can
  * write to lies one that another user has made (Linux refuses that, too, where fs.protected_regular
- * is on). What is no regular file is written to. Returns a descriptor or -errno.
+ * is on), or a further name of one. What is no regular file is written to. Returns a descriptor or
+ * -errno.
  */
 int foreign_create(const char *path, mode_t mode);
+/* The same, but what is in it stays; -EBUSY while another process, too, has it from here. */
+int foreign_open_alone(const char *path, mode_t mode);
 /*
  * Whether another user may have made this directory as a trap for us: it lies in a directory that
  * everybody can write to, such as /tmp.

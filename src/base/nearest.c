@@ -75,6 +75,16 @@ bool nearest_hint(const struct nearest *n, struct diag *d, const char *prefix)
 	return true;
 }
 
+bool diag_hint_nearest(struct diag *d, const char *word, const char *const *candidates, size_t n)
+{
+	struct nearest near;
+
+	nearest_init(&near, word);
+	for (size_t i = 0; i < n; i++)
+		nearest_offer(&near, candidates[i]);
+	return nearest_hint(&near, d, "");
+}
+
 const char *nearest_question(struct nearest *n)
 {
 	if (n->best[0][0])

@@ -20,7 +20,7 @@ static void choices(FILE *out, const char *what, const char *prefix, const char 
 	char *words = xstrdup(what), *rest = words, *word;
 
 	while ((word = strsep(&rest, "|"))) {
-		word[strcspn(word, "[=")] = '\0';
+		word[strcspn(word, "[=]")] = '\0';
 		if (str_starts(word, current))
 			fprintf(out, "%s%s\t\n", prefix, word);
 	}
@@ -85,7 +85,9 @@ static char *argument(const struct command_spec *spec, u32 n)
 			is_value = s[len - 1] != ']';
 			continue;
 		}
-		if (len && !is_value && (isupper((unsigned char)*word) || memchr(word, '=', len))) {
+		if (len && !is_value &&
+		    (isupper((unsigned char)*word) || memchr(word, '=', len) ||
+		     (islower((unsigned char)*word) && memchr(word, '|', len)))) {
 			found = word;
 			if (!n--)
 				break;

@@ -190,7 +190,8 @@ static void help_usage(const struct command_spec *spec, FILE *out)
 						  is_first ? "Usage:" : "      ", spec->name);
 
 		next = strstr(way, "  |  ");
-		fputc(' ', out);
+		if (*way)
+			fputc(' ', out);
 		wrap(out, way, next ? (size_t)(next - way) : strlen(way), at + 1, 9, "");
 	}
 }

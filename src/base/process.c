@@ -16,6 +16,13 @@
 #define PIDFD_THREAD O_EXCL
 #endif
 
+#define INITIAL_PID_NAMESPACE 0xeffffffcu /* PROC_PID_INIT_INO of include/linux/proc_ns.h */
+
+bool process_numbers_are_initial(struct stat *ret)
+{
+	return stat("/proc/self/ns/pid", ret) || ret->st_ino == INITIAL_PID_NAMESPACE;
+}
+
 bool process_exists(pid_t pid)
 {
 	return kill(pid, 0) == 0 || errno == EPERM;

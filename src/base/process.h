@@ -3,6 +3,7 @@
 #ifndef PANTRACE_BASE_PROCESS_H
 #define PANTRACE_BASE_PROCESS_H
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/base.h"
@@ -18,6 +19,8 @@ u64 process_start_time(pid_t pid);
  * -ESRCH: the process is gone.
  */
 int process_each_thread(pid_t pid, int (*fn)(void *arg, pid_t thread), void *arg);
+/* Do we see processes by the numbers that the kernel has? *ret: stat(2) of our PID namespace. */
+bool process_numbers_are_initial(struct stat *ret);
 /*
  * A descriptor that is readable when the process has ended (pidfd_open(2)). -ESRCH if there is
  * none, -ENOSYS before 5.3.

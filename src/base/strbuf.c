@@ -48,6 +48,17 @@ void strbuf_addchars(struct strbuf *sb, char c, int n)
 	sb->data[sb->len] = '\0';
 }
 
+void strbuf_add_leb128(struct strbuf *sb, u64 v)
+{
+	char bytes[10];
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		bytes[n++] = (char)(v | 0x80);
+	bytes[n++] = (char)v;
+	strbuf_add(sb, bytes, n);
+}
+
 void strbuf_add_hex(struct strbuf *sb, const void *p, size_t n)
 {
 	static const char digits[] = "0123456789abcdef";

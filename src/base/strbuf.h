@@ -25,6 +25,8 @@ void strbuf_addstr(struct strbuf *sb, const char *s);
 void strbuf_addch(struct strbuf *sb, char c);
 /* n copies of c; n <= 0 adds nothing. */
 void strbuf_addchars(struct strbuf *sb, char c, int n);
+/* 7 bits a byte, the lowest first; the last byte is below 128. Protobuf's and Thrift's varint. */
+void strbuf_add_leb128(struct strbuf *sb, u64 v);
 /* Two digits a byte, in small letters. */
 void strbuf_add_hex(struct strbuf *sb, const void *p, size_t n);
 void strbuf_addf(struct strbuf *sb, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -22,11 +22,13 @@ enum location_kind {
 
 /*
  * How debug information says that a value is fetched: steps that work on a stack of 64-bit numbers.
- * A chain (access_is_chain()) begins with one of the first three; all others are ADDs of constants
+ * A chain (access_is_chain()) begins with one that only pushes; all others are ADDs of constants
  * and DEREFs, as a fetch argument of the kernel can say them. BPF code can be made of any.
  */
 enum access_op {
 	ACCESS_REGISTER, /* pushes the saved register at `offset` of struct pt_regs */
+	/* pushes what that register was when the function was entered: DEBUG_FROM_CALLER alone */
+	ACCESS_ENTERED,
 	ACCESS_CONSTANT, /* pushes value */
 	ACCESS_STATIC, /* pushes the address in memory of the file's virtual address `value` */
 	ACCESS_ADD, /* adds value */

@@ -8,6 +8,7 @@
 #include "base/escape.h"
 #include "base/nearest.h"
 #include "base/options.h"
+#include "binary/debug/index.h"
 #include "binary/elf/file.h"
 #include "probe/cache/cache.h"
 #include "probe/cache/sdt.h"
@@ -21,9 +22,9 @@ struct cache_options {
 static const struct option_spec options[] = {
 	{0, "buildid-dir", "DIR", "the cache; default: ~/.debug, which perf uses, too",
 	 OPTION_STRING, offsetof(struct cache_options, directory)},
-	{'n', "dry-run", NULL, "remove and prune: only say what would be removed", OPTION_FLAG,
-	 offsetof(struct cache_options, dry_run)},
-	{'j', "json", NULL, "list and verify: an object a line", OPTION_FLAG,
+	{'n', "dry-run", NULL, "remove, prune and purge: only say what would be removed",
+	 OPTION_FLAG, offsetof(struct cache_options, dry_run)},
+	{'j', "json", NULL, "list, verify and indexes: an object a line", OPTION_FLAG,
 	 offsetof(struct cache_options, json)},
 	{0},
 };
@@ -38,7 +39,9 @@ static const struct option_field fields[] = {
 
 static const struct command_spec spec = {
 	.name = "cache",
-	.synopsis = "[list | add FILE... | remove FILE|BUILD-ID... | prune | verify] [options]",
+	.synopsis =
+		"[list | add FILE... | remove FILE|BUILD-ID... | prune | verify | indexes | purge] "
+		"[options]",
 	.summary = "programs and definitions of probes that are kept by build-id",
 	.examples =
 		"  pantrace cache                          # what is in it\n"
@@ -48,7 +51,10 @@ static const struct command_spec spec = {
 		"  pantrace cache remove 3f8a              # one, by the beginning of its "
 		"build-id\n"
 		"  pantrace cache prune -n                 # which programs have gone or changed\n"
-		"  pantrace cache verify                   # is all of it what it says?\n",
+		"  pantrace cache verify                   # is all of it what it says?\n"
+		"  pantrace cache indexes                  # of debug information, and their "
+		"sizes\n"
+		"  pantrace cache purge                    # removes them\n",
 	.details =
 		"Definitions of probes in the cache work on machines without debug information: "
 		"copy the directory there. They are used for programs and kernels of the same "
@@ -59,7 +65,11 @@ static const struct command_spec spec = {
 		"linked: a program that is written over later does not change the copy.\n\n"
 		"remove takes a file, all build-ids of which are removed, or a build-id or its "
 		"beginning (4 digits or more). prune removes those whose program has gone or has "
-		"another build-id now: also what was brought from another machine.\n",
+		"another build-id now: also what was brought from another machine.\n\n"
+		"Indexes say which part of a large file of debug information has what (see "
+		"`pantrace probe`). They are kept in ~/.cache/pantrace/index, or below "
+		"$XDG_CACHE_HOME, take 512 MB at most, and are made again when they are needed: "
+		"purge loses nothing but time.\n",
 	.options = options,
 	.fields = fields,
 };
@@ -269,18 +279,80 @@ static int prune(struct cache_run *r)
 										: EXIT_OK;
 }
 
+/* ---- indexes of debug information ---- */
+
+static const struct sink_column index_columns[] = {
+	{"build_id", "BUILD-ID", 41},
+	{"size", "SIZE", -10},
+	{"used", "USED", 0},
+	{0},
+};
+
+static int list_index(void *arg, const struct index_kept *k)
+{
+	struct cache_run *r = arg;
+	char used[32] = "";
+	struct tm tm;
+
+	if (localtime_r(&k->used, &tm))
+		strftime(used, sizeof(used), "%Y-%m-%d", &tm);
+	sink_row(&r->sink, SINK_TEXT(k->build_id), SINK_NUMBER(k->size), SINK_TEXT(used));
+	return 0;
+}
+
+static int purge_index(void *arg, const struct index_kept *k)
+{
+	struct cache_run *r = arg;
+	const int err = r->options->dry_run ? 0 : index_remove(k->build_id);
+
+	if (err)
+		diag_error(&r->diag, NO_SPAN, "cannot remove the index of %s: %s", k->build_id,
+			   strerror(-err));
+	else
+		strbuf_addf(&r->out, "%s the index of %s, %" PRIu64 " bytes\n",
+			    r->options->dry_run ? "Would remove" : "Removed", k->build_id, k->size);
+	return 0;
+}
+
+static int each_index(struct cache_run *r, int (*fn)(void *arg, const struct index_kept *k))
+{
+	const int err = index_each_kept(fn, r);
+
+	if (!err || err == -ENOENT)
+		return EXIT_OK;
+	diag_error(&r->diag, NO_SPAN, "the indexes cannot be read: %s",
+		   err == -EPERM ? "their folder, or one above it, belongs to others, or they may "
+				   "write there"
+				 : strerror(-err));
+	return EXIT_FAILED;
+}
+
+static int indexes(struct cache_run *r)
+{
+	r->sink.columns = index_columns;
+	return each_index(r, list_index);
+}
+
+static int purge(struct cache_run *r)
+{
+	return each_index(r, purge_index);
+}
+
 /* ---- the command ---- */
 
 static const struct verb {
 	const char *name;
 	int (*run)(struct cache_run *r);
 	bool takes_words, makes, shows_rows;
+	bool is_of_indexes; /* --buildid-dir has no part in it */
 } verbs[] = {
 	{"list", list, .shows_rows = true},
 	{"add", add, .takes_words = true, .makes = true},
 	{"remove", remove_words, .takes_words = true},
 	{"prune", prune},
 	{"verify", verify, .shows_rows = true},
+	{"indexes", indexes, .shows_rows = true, .is_of_indexes = true},
+	{"purge", purge, .is_of_indexes = true},
 };
 
 static const struct verb *find_verb(const char *word)
@@ -307,7 +379,8 @@ static int run(const struct verb *verb, const struct cache_options *o, char **wo
 	int rc, err;
 
 	r.sink = (struct sink){.format = sink_of(o->json), .out = &r.out};
-	err = probe_cache_open(&r.diag, o->directory, verb->makes, &r.cache);
+	err = verb->is_of_indexes ? 0
+				  : probe_cache_open(&r.diag, o->directory, verb->makes, &r.cache);
 	if (err == -ENOENT && !r.diag.errors && o->directory)
 		diag_error(&r.diag, NO_SPAN, "there is no cache %s", o->directory);
 	rc = r.diag.errors ? EXIT_FAILED : verb->run(&r);
@@ -335,8 +408,10 @@ int cmd_cache(int argc, char **argv)
 	if (!verb->takes_words && first < argc)
 		return options_usage_error(&spec, "unexpected argument '%s'", argv[first]);
 	if (o.json && !verb->shows_rows)
-		return options_usage_error(&spec, "--json is for list and verify");
+		return options_usage_error(&spec, "--json is for list, verify and indexes");
 	if (o.dry_run && (verb->makes || verb->shows_rows))
-		return options_usage_error(&spec, "-n is for remove and prune");
+		return options_usage_error(&spec, "-n is for remove, prune and purge");
+	if (o.directory && verb->is_of_indexes)
+		return options_usage_error(&spec, "--buildid-dir is not where indexes are kept");
 	return run(verb, &o, argv + first, argc - first);
 }

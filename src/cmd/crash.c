@@ -8,20 +8,28 @@
 #include <unistd.h>
 
 #include "base/foreign.h"
+#include "cmd/boot/boot.h"
 #include "cmd/user/user.h"
 #include "user/owner.h"
 #include "user/recorder.h"
 #include "view/sink.h"
 
 struct crash_options {
-	const char *output;
-	bool json;
+	const char *output, *instance;
+	bool kernel, json;
 };
 
 static const struct option_spec crash_table[] = {
 	{'o', "output", "DIR", "where to write (default: crash-DATE-TIME)", OPTION_STRING,
 	 offsetof(struct crash_options, output)},
-	{'j', "json", NULL, "one JSON object a process", OPTION_FLAG,
+	{'k', "kernel", NULL,
+	 "what the kernel had recorded when it crashed, in memory that outlives that (boot "
+	 "--persistent), into a trace.dat",
+	 OPTION_FLAG, offsetof(struct crash_options, kernel)},
+	{'B', "name", "BUFFER",
+	 "--kernel: this instance (default: that of the kernel's command line)", OPTION_STRING,
+	 offsetof(struct crash_options, instance)},
+	{'j', "json", NULL, "one JSON object a process; --kernel: a CPU", OPTION_FLAG,
 	 offsetof(struct crash_options, json)},
 	{0},
 };
@@ -37,16 +45,20 @@ static const struct option_field crash_fields[] = {
 static const struct command_spec crash_spec = {
 	.name = "crash",
 	.synopsis = "[options] FILE|DIR|PID...",
-	.summary = "the last events of programs that were killed",
+	.summary = "the last events of programs that were killed, or of a kernel that crashed",
 	.examples = "pantrace crash 4711   # of this process, from whichever session it was in\n"
 		    "pantrace crash /var/lib/rings -o /tmp/last   # every ring file of a "
-		    "directory, after a power cut\n",
+		    "directory, after a power cut\n"
+		    "pantrace crash --kernel -o last.dat   # of the kernel, after `boot arm`\n",
 	.details =
 		"The rings of a process are a file in memory (/dev/shm) or on a disk (--rings, "
 		"PANTRACE_RECORD). Whatever ended the process, it holds every event that was "
 		"published. Files are only read. A process that still runs is read as well. Of a "
 		"file that was looked for by its process, the owner must be us, root, or the "
-		"process's user; whose a process was that has ended, only its files say: UID.\n",
+		"process's user; whose a process was that has ended, only its files say: UID.\n\n"
+		"--kernel takes what the boot before has left out of its memory. report, trace-cmd "
+		"and KernelShark open the file, which has the formats, symbols and names of that "
+		"boot, and its clock.\n",
 	.fields = crash_fields,
 	.options = crash_table,
 };
@@ -216,6 +228,10 @@ int cmd_crash(int argc, char **argv)
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
+	if (o.kernel && first < argc)
+		return options_usage_error(&crash_spec, "--kernel takes no files and processes");
+	if (o.kernel)
+		return diag_close(&d, crash_kernel(o.instance, o.output, o.json, &d));
 	if (first == argc)
 		return options_usage_error(&crash_spec,
 					   "a directory, a file or a process is needed");

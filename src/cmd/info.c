@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --info: what this kernel offers, in the lines of bpftrace's own report (its test suite and other
- * programs search them); `pantrace doctor` is the readable one.
+ * programs search them); `pantrace doctor` is the readable one. Of a recording: its machines.
  */
 #include <stdio.h>
 #include <sys/utsname.h>
 
 #include "base/options.h"
+#include "cmd/machines.h"
 #include "cmd/run/run.h"
 #include "kernel/kernel.h"
 
@@ -69,25 +70,49 @@ static void print_probes(struct kernel *k)
 		line(rows[i].name, kernel_ask(k, rows[i].what)->yes);
 }
 
+struct arguments {
+	bool json;
+};
+
 int cmd_info(int argc, char **argv)
 {
+	static const struct option_spec options[] = {
+		{0, "json", NULL, "of a recording: an object for each machine", OPTION_FLAG,
+		 offsetof(struct arguments, json)},
+		{0},
+	};
 	static const struct command_spec spec = {
 		.name = "info",
-		.synopsis = "",
-		.summary = "what the kernel and this build offer, as bpftrace --info says it",
+		.synopsis = "[RECORDING]",
+		.summary = "what the kernel and this build offer, as bpftrace --info says it; of a "
+			   "recording: how well the clocks of its machines are known",
 		.examples =
 			"pantrace info | grep -i multi   # has the kernel multi-links?\n"
-			"pantrace doctor                 # the same in words, with what to do\n",
-		.options = options_none,
-		.takes_no_argument = true,
+			"pantrace doctor                 # the same in words, with what to do\n"
+			"pantrace info trace             # a recording with --guest: its clocks\n",
+		.details =
+			"Of a recording with --guest, for each of the other machines: how often "
+			"clocks were compared by messages, whether the machine's stood still or "
+			"was set meanwhile (a jump), how fast the two drift apart at least, and "
+			"how far its times may be off when they are put beside those of the host, "
+			"at the best and the worst of these comparisons.",
+		.options = options,
 	};
+	struct arguments a = {0};
 	const struct kernel_features *f;
 	struct utsname u = {0};
 	struct kernel *k;
-	int first, rc = options_parse(&spec, argc, argv, NULL, &first);
+	int first, rc = options_parse(&spec, argc, argv, &a, &first);
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
+	if (argc - first > 1)
+		return options_usage_error(&spec, "one recording: what is '%s'?", argv[first + 1]);
+	if (first < argc)
+		return machines_print(argv[first], a.json);
+	if (a.json)
+		return options_usage_error(&spec, "--json is of a RECORDING; of this machine "
+						  "`pantrace doctor --json` says what it offers");
 	k = kernel_new();
 	f = kernel_features(k);
 	uname(&u);

@@ -205,7 +205,7 @@ static void do_time(struct engine *e, const struct record *r)
 {
 	strbuf_reset(&e->text);
 	time_text(&e->text, r->action->format.text ? r->action->format.text : "%H:%M:%S\n",
-		  clock_now_ns(CLOCK_REALTIME));
+		  e->recorded_ns ? e->recorded_ns : clock_now_ns(CLOCK_REALTIME));
 	if (e->out->is_json && e->options->is_tool) { /* of the report that follows */
 		strbuf_reset(&e->rows->report_time);
 		strbuf_add(&e->rows->report_time, e->text.data, strcspn(e->text.data, "\n"));

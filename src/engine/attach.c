@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/glob.h"
 
@@ -63,7 +64,10 @@ static int attach_program(struct engine *e, size_t index)
 		/* Iterators run when their sequence files are read. */
 		for (; provider->runs_when_read && attachments < e->attachments.list.len;
 		     attachments++)
-			vector_push(&e->iterators, e->attachments.list.items[attachments].event_fd);
+			vector_push(&e->iterators,
+				    ((struct engine_iterator){
+					    e->attachments.list.items[attachments].fd,
+					    e->attachments.list.items[attachments].event_fd}));
 		if (err < 0 || e->attachments.failed > failed)
 			err = judge_missing(e, p, messages, errors, e->attachments.failed - failed,
 					    n);
@@ -115,5 +119,25 @@ int engine_attach(struct engine *e)
 	for (size_t i = 0; i < n && !err; i++)
 		if (engine_provider(&programs[i])->is_timer)
 			err = attach_program(e, i);
+	return err;
+}
+
+/* What iterators print is left out: their maps are what is wanted. */
+int engine_walk(struct engine *e)
+{
+	char text[4096];
+	int err = 0;
+
+	for (size_t i = 0; i < e->iterators.len && !err; i++) {
+		const int fd = sys_bpf_iterator(e->iterators.items[i].link);
+		ssize_t n;
+
+		if (fd < 0)
+			return fd;
+		while (!err && (n = read(fd, text, sizeof(text))) != 0)
+			if (n < 0 && errno != EINTR && errno != EAGAIN)
+				err = -errno;
+		close(fd);
+	}
 	return err;
 }

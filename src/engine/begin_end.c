@@ -7,11 +7,6 @@
 
 #include "kernel/kernel.h"
 
-const struct probe_provider *engine_provider(const struct script_program *p)
-{
-	return probe_provider_of(p->targets, p->ntargets);
-}
-
 int engine_test_run(int prog_fd, u32 *ret_value)
 {
 	union bpf_attr attr = {0};

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/strbuf.h"
@@ -127,7 +128,8 @@ static void default_signals(void)
 
 	for (int sig = 1; sig < SIGRTMIN; sig++)
 		if (!sigaction(sig, NULL, &old) &&
-		    (sig == SIGPIPE || (old.sa_handler != SIG_IGN && old.sa_handler != SIG_DFL)))
+		    (sig == SIGPIPE || sig == SIGXFSZ ||
+		     (old.sa_handler != SIG_IGN && old.sa_handler != SIG_DFL)))
 			signal(sig, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -408,7 +410,7 @@ void child_stop(struct child *c)
 		if (c->pidfd < 0)
 			usleep(STOP_PATIENCE_MS * 100);
 		else
-			poll(&p, 1, STOP_PATIENCE_MS);
+			clock_poll(&p, 1, STOP_PATIENCE_MS);
 		if (!child_poll(c))
 			kill(c->pid, SIGKILL);
 	}

@@ -20,6 +20,12 @@
 #include "lang/script.h"
 #include "view/value.h"
 
+/* Of a script; both descriptors are owned by the attachments. */
+struct engine_iterator {
+	int link;
+	int sequence; /* reading it runs the iterator once */
+};
+
 struct engine {
 	struct script *script;
 	struct probe_env *env;
@@ -33,7 +39,7 @@ struct engine {
 	struct ring *ring; /* NULL: the script sends no records */
 	struct packets *packets; /* NULL: it has no skboutput() */
 	struct probe_attachments attachments;
-	VECTOR(int) iterators; /* sequence files, owned by attachments */
+	VECTOR(struct engine_iterator) iterators;
 	struct value_printer printer;
 	struct symbolizer *symbols;
 	struct hashmap cgroups; /* "id/filter" -> path, see names.c */
@@ -47,6 +53,7 @@ struct engine {
 	struct speculations *speculations; /* NULL: none yet */
 	struct watch *watch; /* NULL: no names of processes are printed */
 	bool notes_processes; /* user stacks or symbols are printed: noted while they live */
+	u64 recorded_ns; /* over recordings: the time, since the epoch; 0 = it is now */
 	u64 system_until_ns; /* until then system() is waited for; 0 = until it ends */
 	bool was_asked; /* to end, by a signal */
 	bool has_exit_code; /* exit() said it, not the command of -c */
@@ -75,7 +82,14 @@ struct engine {
 int engine_run(struct script *script, struct probe_env *env, const struct run_config *options,
 	       struct output *out, struct child *child);
 
-/* ---- load.c ---- */
+/* What programs find in MAP_GLOBAL; a script without one does not mind. 0 or -errno. */
+int engine_write_globals(struct engine *e, const struct script_globals *g);
+/* "Attached N probes". */
+void engine_announce(struct engine *e);
+
+/* ---- load.c: maps and programs ---- */
+/* The script's map of this name, without '@'; NULL = there is none. */
+struct open_map *engine_find_map(struct engine *e, const char *name);
 int engine_create_maps(struct engine *e);
 /* A second map like one of the script's: its descriptor or -errno. */
 int engine_create_spare(struct engine *e, const struct script_map *info);
@@ -112,9 +126,15 @@ void verifier_report(struct diag *d, const struct script_program *program, const
  * diagnostic.
  */
 int engine_attach(struct engine *e);
+/* Runs the script's iterators once more over all of their objects. 0 or -errno. */
+int engine_walk(struct engine *e);
 
-/* ---- special.c ---- */
-const struct probe_provider *engine_provider(const struct script_program *p);
+/* ---- begin_end.c ---- */
+static inline const struct probe_provider *engine_provider(const struct script_program *p)
+{
+	return probe_provider_of(p->targets, p->ntargets);
+}
+
 /* Attach points of probes that are not the script's own. */
 u32 engine_count_internal(const struct engine *e);
 u32 engine_count_targets(const struct engine *e, enum probe_runner runner);
@@ -129,7 +149,7 @@ bool engine_has_signal(const struct engine *e, u32 signo);
 /* SIGUSR1 without a probe of its own prints the maps, as bpftrace 0.17 did. */
 void engine_run_signal(struct engine *e, u32 signo);
 
-/* ---- engine/test_bench.c ---- */
+/* ---- test_bench.c ---- */
 /*
  * options->trial; drain(arg) acts upon the records that were sent. Returns 0, or -errno with a
  * diagnostic; e->exit_code tells whether all passed.
@@ -139,21 +159,31 @@ int engine_run_tests(struct engine *e, void (*drain)(void *arg), void *arg);
 /* ---- events.c ---- */
 /* A ring_handler; arg is the engine. */
 bool engine_handle_record(void *arg, const void *data, u32 size, const void *next, u32 next_size);
-/* Speculation (speculate.c): the record waits for commit() or discard() of its id. */
+/* New losses since the last call, as a line; total: also the sum at the end. */
+void engine_report_lost(struct engine *e, bool total);
+/* The names of the columns of row(), before the first event. */
+void engine_print_header(struct engine *e);
+
+/* ---- speculate.c ---- */
+/* The record waits for commit() or discard() of its id. */
 void engine_hold(struct engine *e, u32 id, const void *data, u32 size);
 void engine_report_speculations(struct engine *e);
 void engine_release_speculations(struct engine *e);
-/* New losses since the last call, as a line; total: also the sum at the end. */
-void engine_report_lost(struct engine *e, bool total);
+
+/* ---- map_actions.c ---- */
 void engine_print_maps(struct engine *e);
-/* The names of the columns of row(), before the first event. */
-void engine_print_header(struct engine *e);
 
 /* ---- names.c: what the values of records refer to (callbacks of struct value_printer) ---- */
 void engine_printer_init(struct engine *e);
 void engine_printer_release(struct engine *e);
 /* Are there values of one of these kinds (1 << TYPE_...) among what the script keeps or sends? */
 bool engine_prints(const struct engine *e, u64 kinds);
+void engine_note_process(struct engine *e, pid_t pid);
+/* Before the first attachment, if the script prints names of processes. */
+void engine_watch_processes(struct engine *e);
+void engine_read_watch(struct engine *e);
+
+/* ---- privileges.c ---- */
 /*
  * Reads the names of kernel functions now if they will be printed: later there is no privilege for
  * it.
@@ -164,9 +194,5 @@ void engine_read_kernel_names(struct engine *e);
  * everything is attached.
  */
 void engine_drop_privileges(struct engine *e);
-void engine_note_process(struct engine *e, pid_t pid);
-/* Before the first attachment, if the script prints names of processes. */
-void engine_watch_processes(struct engine *e);
-void engine_read_watch(struct engine *e);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/stall.h"
 #include "engine/actions.h"
 #include "engine/in_process_maps.h"
@@ -37,6 +38,11 @@ static bool handle_record(void *arg, const void *data, u32 size, const void *nex
 /* Returns true if there may be more. */
 static bool read_records(struct loop *l)
 {
+	if (l->source) {
+		l->source_ms = l->source->run(l->source->arg);
+		l->is_over |= l->e->out->error != 0;
+		return false;
+	}
 	packets_read(l->e);
 	if (!l->e->ring)
 		return false;
@@ -97,7 +103,15 @@ static void end_by_signal(struct loop *l)
 	stall_end();
 }
 
-static void handle_signals(struct loop *l)
+static void wake_reporter(struct loop *l)
+{
+	const struct engine_reporter *const r = l->e->options->reporter;
+
+	if (r->fd >= 0)
+		l->is_over |= !r->wake(r->arg, l->e);
+}
+
+void loop_take_signals(struct loop *l)
 {
 	struct signalfd_siginfo info;
 
@@ -106,6 +120,8 @@ static void handle_signals(struct loop *l)
 
 		if (probed || info.ssi_signo == SIGUSR1)
 			engine_run_signal(l->e, info.ssi_signo);
+		else if (info.ssi_signo == SIGWINCH && l->e->options->reporter)
+			wake_reporter(l);
 		else if (info.ssi_signo != SIGWINCH && info.ssi_signo != SIGUSR2)
 			end_by_signal(l);
 	}
@@ -147,6 +163,8 @@ int loop_open(struct loop *l)
 		err = loop_add(l, l->process, WAIT_PROCESS);
 	if (!err && o->reporter && o->reporter->fd >= 0)
 		err = loop_add(l, o->reporter->fd, WAIT_REPORTER);
+	if (!err && o->guest)
+		err = loop_add(l, o->guest->fd, WAIT_GUEST);
 	if (!err && o->duration_ns) {
 		struct itimerspec when = {.it_value = {(time_t)(o->duration_ns / 1000000000),
 						       (long)(o->duration_ns % 1000000000)}};
@@ -156,6 +174,21 @@ int loop_open(struct loop *l)
 		err = loop_add(l, l->timer, WAIT_TIMER);
 	}
 	return err;
+}
+
+int loop_watch_process(struct loop *l)
+{
+	const struct run_config *o = l->e->options;
+	const pid_t pid = o->ends_with ? o->ends_with : o->pid;
+
+	if (!pid)
+		return 0;
+	l->process = process_open(pid);
+	if (l->process >= 0 || l->process == -ENOSYS)
+		return 0;
+	diag_error(l->e->env->diag, NO_SPAN, "cannot watch process %d: %s", pid,
+		   strerror(-l->process));
+	return l->process;
 }
 
 int loop_add_watch(struct loop *l)
@@ -187,6 +220,8 @@ static int poll_timeout(const struct loop *l)
 {
 	const struct child *child = l->e->child;
 
+	if (l->source)
+		return l->source_ms;
 	if (l->e->unwind_due)
 		return 2;
 	return child && child->pidfd < 0 ? 50 : -1;
@@ -208,7 +243,7 @@ static void wait_and_handle(struct loop *l, bool more)
 	for (int i = 0; i < n; i++) {
 		switch (events[i].data.u32) {
 		case WAIT_SIGNAL:
-			handle_signals(l);
+			loop_take_signals(l);
 			break;
 		case WAIT_PROCESS:
 		case WAIT_TIMER:
@@ -228,14 +263,16 @@ static void wait_and_handle(struct loop *l, bool more)
 			probe_later(l->e->env);
 			break;
 		case WAIT_REPORTER:
-			l->is_over |=
-				!l->e->options->reporter->wake(l->e->options->reporter->arg, l->e);
+			wake_reporter(l);
+			break;
+		case WAIT_GUEST:
+			l->e->options->guest->wake(l->e->options->guest->arg, l->e);
 			break;
 		}
 	}
 	engine_refresh_unwind(l->e);
 	if (l->e->child && child_poll(l->e->child)) {
-		handle_signals(l); /* Ctrl-C ends both: its signal counts as the cause */
+		loop_take_signals(l); /* Ctrl-C ends both: its signal counts as the cause */
 		l->is_over = true;
 	}
 }
@@ -287,7 +324,7 @@ void loop_run_iterators(struct loop *l)
 {
 	l->e->is_iterating = true;
 	for (size_t i = 0; i < l->e->iterators.len; i++) {
-		int fd = l->e->iterators.items[i];
+		const int fd = l->e->iterators.items[i].sequence;
 		char buf[4096];
 		ssize_t n;
 

@@ -22,11 +22,21 @@ enum waiting_for {
 	WAIT_COUNTING,
 	WAIT_LATER,
 	WAIT_REPORTER,
+	WAIT_GUEST,
 	WAIT_READER
+};
+
+/* Events that are not read from rings of BPF programs, but run on here. */
+struct loop_source {
+	void *arg;
+	/* Runs on what there is. Returns after how many ms to look again, at the latest. */
+	int (*run)(void *arg);
 };
 
 struct loop {
 	struct engine *e;
+	const struct loop_source *source; /* NULL = none */
+	int source_ms; /* what source->run() returned */
 	int epoll, signals, process, timer;
 	u32 budget; /* records left in this round */
 	u32 read; /* records of the last round */
@@ -41,9 +51,13 @@ struct loop {
 void loop_block_signals(struct loop *l);
 /* 0 or -errno. */
 int loop_open(struct loop *l);
+/* Ends the run when -p's process does. 0 or -errno with a diagnostic. */
+int loop_watch_process(struct loop *l);
 /* Waits for a descriptor, too; negative ones are left out. 0 or -errno. */
 int loop_add(struct loop *l, int fd, enum waiting_for what);
 int loop_add_watch(struct loop *l);
+/* Those that came meanwhile: one may end the run. */
+void loop_take_signals(struct loop *l);
 /* Handles events until the run is over. */
 void loop_run(struct loop *l);
 /* Iterators run while their sequence file is read; its text is what bpf_seq_printf() wrote. */

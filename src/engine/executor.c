@@ -13,19 +13,17 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/process.h"
 #include "base/stall.h"
 #include "engine/map_switch.h"
+#include "engine/recorded/source.h"
 #include "engine/wakeup.h"
 #include "engine/run_signals.h"
 #include "kernel/kernel.h"
 #include "kernel/sandbox/sandbox.h"
 #include "user/in_process_session.h"
 
-static int write_globals(struct engine *e)
+int engine_write_globals(struct engine *e, const struct script_globals *g)
 {
-	struct script_globals g = {.start_ns = clock_now_ns(CLOCK_MONOTONIC),
-				   .self_pid = (u64)getpid()};
 	const struct open_map *m;
 	u32 zero = 0;
 	u8 *value;
@@ -33,17 +31,26 @@ static int write_globals(struct engine *e)
 
 	if (e->script->global_map >= e->script->maps.len)
 		return 0;
-	if (e->child)
-		g.child_pid = (u64)e->child->pid;
-	err = engine_fill_unwind(e, &g);
-	if (err < 0)
-		return err;
 	m = &e->maps[e->script->global_map];
 	value = xzalloc(m->stride);
-	memcpy(value, &g, MIN(sizeof(g), m->info->value_size));
+	memcpy(value, g, MIN(sizeof(*g), m->info->value_size));
 	err = map_update(m, &zero, value);
 	free(value);
 	return err;
+}
+
+static int write_globals(struct engine *e)
+{
+	struct script_globals g = {.start_ns = clock_now_ns(CLOCK_MONOTONIC),
+				   .self_pid = (u64)getpid()};
+	int err;
+
+	if (e->script->global_map >= e->script->maps.len)
+		return 0;
+	if (e->child)
+		g.child_pid = (u64)e->child->pid;
+	err = engine_fill_unwind(e, &g);
+	return err < 0 ? err : engine_write_globals(e, &g);
 }
 
 static void drain(void *loop)
@@ -74,7 +81,7 @@ static int refuse_nothing(const struct engine *e)
 	return -ENOENT;
 }
 
-static void announce(struct engine *e)
+void engine_announce(struct engine *e)
 {
 	static const char notice[] = "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n";
 
@@ -124,7 +131,7 @@ static int start(struct loop *l)
 	if (e->child && (err = child_release(e->child, e->env->diag)) < 0)
 		return err;
 	engine_drop_privileges(e);
-	announce(e);
+	engine_announce(e);
 	engine_print_header(e);
 	if (!e->attachments.attached && !engine_count_targets(e, PROBE_BY_SIGNAL) && !e->child)
 		l->is_over = true; /* nothing more can come */
@@ -155,21 +162,8 @@ static void finish(struct loop *l)
 	else if (e->script->config.print_maps_on_exit && !e->options->is_tool)
 		engine_print_maps(e);
 	output_flush(e->out);
-}
-
-static int watch_process(struct loop *l)
-{
-	const struct run_config *o = l->e->options;
-	const pid_t pid = o->ends_with ? o->ends_with : o->pid;
-
-	if (!pid)
-		return 0;
-	l->process = process_open(pid);
-	if (l->process >= 0 || l->process == -ENOSYS)
-		return 0;
-	diag_error(l->e->env->diag, NO_SPAN, "cannot watch process %d: %s", pid,
-		   strerror(-l->process));
-	return l->process;
+	if (e->options->guest)
+		e->options->guest->end(e->options->guest->arg, e);
 }
 
 /* --dry-run: what the kernel would refuse, as far as it can be asked without attaching anything. */
@@ -194,8 +188,11 @@ static int ask(struct engine *e)
 static int run(struct loop *l)
 {
 	struct engine *e = l->e;
-	int err = watch_process(l);
+	int err;
 
+	err = loop_watch_process(l);
+	if (!err && e->env->recorded)
+		return recorded_run(l);
 	if (!err)
 		err = engine_prepare_unwind(e);
 	if (!err)
@@ -217,7 +214,7 @@ static int run(struct loop *l)
 		return err;
 	if (l->is_over)
 		loop_read_all(l);
-	if (e->iterators.len) {
+	if (e->iterators.len && !e->options->reporter) {
 		loop_run_iterators(l);
 		l->is_over = true;
 	}
@@ -239,8 +236,8 @@ static int exit_code(const struct engine *e, int err)
 	if (sandbox_refused()) /* told when it was */
 		return EXIT_FAILED;
 	written = output_exit_code(e->out, e->env->diag);
-	if (written == EXIT_FAILED)
-		return EXIT_FAILED;
+	if (written == EXIT_FAILED || (e->env->recorded && e->env->diag->errors))
+		return EXIT_FAILED; /* recordings: something in them could not be read */
 	/*
 	 * exit(n) of a script counts more than the end of the child; a run that Ctrl-C ended
 	 * succeeded.

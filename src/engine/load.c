@@ -199,6 +199,17 @@ static int fill_map(const struct open_map *m)
 	return err;
 }
 
+struct open_map *engine_find_map(struct engine *e, const char *name)
+{
+	for (size_t i = 0; i < e->script->maps.len; i++) {
+		const struct script_map *m = &e->script->maps.items[i];
+
+		if (m->role == MAP_USER && str_eq(m->name, name))
+			return &e->maps[i];
+	}
+	return NULL;
+}
+
 int engine_create_maps(struct engine *e)
 {
 	u32 ncpus = kernel_possible_cpus(e->env->kernel);

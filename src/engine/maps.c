@@ -25,21 +25,6 @@ static bool is_percpu_type(u32 type)
 	       type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
 }
 
-void open_map_init(struct open_map *m, const struct script_map *info, int fd, u32 possible_cpus)
-{
-	bool percpu = is_percpu_type(info->bpf_type);
-
-	*m = (struct open_map){
-		.info = info,
-		.fd = fd,
-		.spare_fd = -1,
-		.ncpus = percpu ? possible_cpus : 1,
-		.stride =
-			percpu ? ALIGN_UP(info->value_size, 8u) * possible_cpus : info->value_size,
-		.is_array = is_array_type(info->bpf_type),
-	};
-}
-
 /* One of the commands on a single element. value: also the next key (attr.next_key). */
 static int element(const struct open_map *m, enum bpf_cmd command, const void *key,
 		   const void *value, u64 flags)
@@ -53,22 +38,17 @@ static int element(const struct open_map *m, enum bpf_cmd command, const void *k
 	return MIN(sys_bpf((int)command, &attr, sizeof(attr)), 0);
 }
 
-int map_lookup(const struct open_map *m, const void *key, void *value)
+static int kernel_lookup(const struct open_map *m, const void *key, void *value)
 {
 	return element(m, BPF_MAP_LOOKUP_ELEM, key, value, 0);
 }
 
-int map_update(const struct open_map *m, const void *key, const void *value)
+static int kernel_update(const struct open_map *m, const void *key, const void *value, u64 flags)
 {
-	return element(m, BPF_MAP_UPDATE_ELEM, key, value, BPF_ANY);
+	return element(m, BPF_MAP_UPDATE_ELEM, key, value, flags);
 }
 
-int map_insert(const struct open_map *m, const void *key, const void *value)
-{
-	return element(m, BPF_MAP_UPDATE_ELEM, key, value, BPF_NOEXIST);
-}
-
-int map_delete(const struct open_map *m, const void *key)
+static int kernel_remove(const struct open_map *m, const void *key)
 {
 	return element(m, BPF_MAP_DELETE_ELEM, key, NULL, 0);
 }
@@ -78,7 +58,7 @@ static int map_next_key(const struct open_map *m, const void *key, void *next)
 	return element(m, BPF_MAP_GET_NEXT_KEY, key, next, 0);
 }
 
-static void reserve(const struct open_map *m, struct map_elements *e, size_t n)
+void map_elements_reserve(const struct open_map *m, struct map_elements *e, size_t n)
 {
 	if (e->cap >= n)
 		return;
@@ -109,7 +89,7 @@ static int read_batches(const struct open_map *m, bool remove, struct map_elemen
 	for (;;) {
 		union bpf_attr attr = {0};
 
-		reserve(m, e, e->count + batch);
+		map_elements_reserve(m, e, e->count + batch);
 		attr.batch.in_batch = started ? pointer_u64(cursor) : 0;
 		attr.batch.out_batch = pointer_u64(cursor);
 		attr.batch.keys = pointer_u64(e->keys + e->count * m->info->key_size);
@@ -141,13 +121,13 @@ static int read_one_by_one(const struct open_map *m, bool remove, struct map_ele
 
 	/* Deleting while walking would start the walk over: elements are taken out afterwards. */
 	for (;;) {
-		reserve(m, e, e->count + 1);
+		map_elements_reserve(m, e, e->count + 1);
 		r = map_next_key(m, have_key ? key : NULL, e->keys + e->count * m->info->key_size);
 		if (r < 0)
 			break;
 		memcpy(key, e->keys + e->count * m->info->key_size, m->info->key_size);
 		have_key = true;
-		if (map_lookup(m, key, e->values + e->count * m->stride) == 0)
+		if (kernel_lookup(m, key, e->values + e->count * m->stride) == 0)
 			e->count++;
 		if (e->count > m->info->max_entries) /* keys move while the map changes */
 			break;
@@ -155,15 +135,14 @@ static int read_one_by_one(const struct open_map *m, bool remove, struct map_ele
 	free(key);
 	if (remove)
 		for (size_t i = 0; i < e->count; i++)
-			map_delete(m, e->keys + i * m->info->key_size);
+			kernel_remove(m, e->keys + i * m->info->key_size);
 	return r == -ENOENT ? 0 : r;
 }
 
-static int read_kernel(const struct open_map *m, bool remove, struct map_elements *ret)
+static int kernel_read(const struct open_map *m, bool remove, struct map_elements *ret)
 {
 	int r;
 
-	*ret = (struct map_elements){0};
 	r = read_batches(m, remove && !m->is_array, ret);
 	if (r < 0 &&
 	    r != -EPERM) { /* -EINVAL, -ENOTSUPP (524): this map or kernel has no batches */
@@ -175,9 +154,82 @@ static int read_kernel(const struct open_map *m, bool remove, struct map_element
 	return r;
 }
 
+/* All at once (5.6): each single update may wait for the programs that run. */
+static int kernel_update_all(const struct open_map *m, const struct map_elements *e)
+{
+	union bpf_attr attr = {0};
+	int r = -EINVAL;
+
+	attr.batch.keys = pointer_u64(e->keys);
+	attr.batch.values = pointer_u64(e->values);
+	attr.batch.count = (u32)e->count;
+	attr.batch.map_fd = (u32)m->fd;
+	if (e->count > 1)
+		r = sys_bpf(BPF_MAP_UPDATE_BATCH, &attr, sizeof(attr));
+	for (size_t i = 0; i < e->count && r < 0; i++)
+		kernel_update(m, e->keys + i * m->info->key_size, e->values + i * m->stride,
+			      BPF_ANY);
+	return 0;
+}
+
+static const struct map_storage kernel_storage = {
+	.lookup = kernel_lookup,
+	.update = kernel_update,
+	.remove = kernel_remove,
+	.read = kernel_read,
+	.update_all = kernel_update_all,
+};
+
+void open_map_init(struct open_map *m, const struct script_map *info, int fd, u32 possible_cpus)
+{
+	bool percpu = is_percpu_type(info->bpf_type);
+
+	*m = (struct open_map){
+		.info = info,
+		.storage = &kernel_storage,
+		.fd = fd,
+		.spare_fd = -1,
+		.ncpus = percpu ? possible_cpus : 1,
+		.stride =
+			percpu ? ALIGN_UP(info->value_size, 8u) * possible_cpus : info->value_size,
+		.is_array = is_array_type(info->bpf_type),
+	};
+}
+
+int map_lookup(const struct open_map *m, const void *key, void *value)
+{
+	return m->storage->lookup(m, key, value);
+}
+
+int map_update(const struct open_map *m, const void *key, const void *value)
+{
+	return m->storage->update(m, key, value, BPF_ANY);
+}
+
+int map_insert(const struct open_map *m, const void *key, const void *value)
+{
+	return m->storage->update(m, key, value, BPF_NOEXIST);
+}
+
+int map_delete(const struct open_map *m, const void *key)
+{
+	return m->storage->remove(m, key);
+}
+
+static int read_storage(const struct open_map *m, bool remove, struct map_elements *ret)
+{
+	int r;
+
+	*ret = (struct map_elements){0};
+	r = m->storage->read(m, remove && !m->is_array, ret);
+	if (r < 0)
+		map_elements_release(ret);
+	return r;
+}
+
 int map_read(const struct open_map *m, bool remove, struct map_elements *ret)
 {
-	const int r = read_kernel(m, remove, ret);
+	const int r = read_storage(m, remove, ret);
 
 	if (!r && m->aggregates)
 		in_process_merge(m, remove, ret);
@@ -470,35 +522,18 @@ u64 map_sum_u64(const struct open_map *m, u32 index)
 	return sum;
 }
 
-/* All at once (5.6): each single update may wait for the programs that run. */
-static int update_batch(const struct open_map *m, const struct map_elements *e)
-{
-	union bpf_attr attr = {0};
-	int r;
-
-	attr.batch.keys = pointer_u64(e->keys);
-	attr.batch.values = pointer_u64(e->values);
-	attr.batch.count = (u32)e->count;
-	attr.batch.map_fd = (u32)m->fd;
-	r = sys_bpf(BPF_MAP_UPDATE_BATCH, &attr, sizeof(attr));
-	return r < 0 ? r : 0;
-}
-
 static int write_zeros(const struct open_map *m)
 {
 	struct map_elements e;
-	int r = read_kernel(m, false, &e);
+	int r = read_storage(m, false, &e);
 
 	if (r < 0)
 		return r;
 	if (e.count)
 		memset(e.values, 0, e.count * m->stride);
-	if (e.count > 1 && update_batch(m, &e) == 0)
-		e.count = 0;
-	for (size_t i = 0; i < e.count; i++)
-		map_update(m, e.keys + i * m->info->key_size, e.values);
+	r = m->storage->update_all(m, &e);
 	map_elements_release(&e);
-	return 0;
+	return r;
 }
 
 int map_clear(struct open_map *m)
@@ -511,7 +546,7 @@ int map_clear(struct open_map *m)
 	in_process_clear(m, false);
 	if (m->is_array)
 		return write_zeros(m);
-	r = read_kernel(m, true, &e);
+	r = read_storage(m, true, &e);
 	map_elements_release(&e);
 	return r;
 }

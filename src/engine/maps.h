@@ -8,10 +8,28 @@
 #include "lang/script.h"
 #include "view/map_view.h"
 
-/* A map that is open in the kernel. */
+struct open_map;
+struct map_elements;
+struct memory_map; /* engine/recorded/memory_map.h */
+
+/* Where the elements are: in the kernel, or in our memory. */
+struct map_storage {
+	/* 0 or -errno; value holds stride bytes. */
+	int (*lookup)(const struct open_map *m, const void *key, void *value);
+	int (*update)(const struct open_map *m, const void *key, const void *value, u64 flags);
+	int (*remove)(const struct open_map *m, const void *key);
+	/* All of them, behind those of *e; removes: of hash maps, in the same step. */
+	int (*read)(const struct open_map *m, bool removes, struct map_elements *e);
+	/* Keys that are there get these values. */
+	int (*update_all)(const struct open_map *m, const struct map_elements *e);
+};
+
+/* A map that is open. */
 struct open_map {
 	const struct script_map *info;
-	int fd;
+	const struct map_storage *storage;
+	struct memory_map *memory; /* in our memory; NULL = in the kernel */
+	int fd; /* -1 = none */
 	int spare_fd; /* with a switch: the generation not in use; -1 = not yet created */
 	u32 ncpus; /* possible CPUs if info->is_percpu, else 1 */
 	/* bytes of one element as bpf(2) hands it out: all CPUs' values, each rounded up to 8 */
@@ -32,6 +50,7 @@ struct open_map {
 	struct aggregates_elements *frozen;
 };
 
+/* fd: of the kernel's map; -1 = there is none. */
 void open_map_init(struct open_map *m, const struct script_map *info, int fd, u32 possible_cpus);
 
 /* Elements as they stand: count keys of key_size and values of stride bytes. */
@@ -46,6 +65,8 @@ struct map_elements {
  */
 int map_read(const struct open_map *m, bool remove, struct map_elements *ret);
 void map_elements_release(struct map_elements *e);
+/* Room for n elements of m. */
+void map_elements_reserve(const struct open_map *m, struct map_elements *e, size_t n);
 /* One element; value holds stride bytes. 0 or -errno (-ENOENT). */
 int map_lookup(const struct open_map *m, const void *key, void *value);
 /* Only if the key is not there. */

@@ -159,10 +159,11 @@ void engine_note_process(struct engine *e, pid_t pid)
 
 void engine_watch_processes(struct engine *e)
 {
-	e->notes_processes = engine_prints(e, 1ULL << TYPE_USTACK | 1ULL << TYPE_USYM);
+	e->notes_processes = !e->options->names_of_living &&
+			     engine_prints(e, 1ULL << TYPE_USTACK | 1ULL << TYPE_USYM);
 	if (!e->notes_processes)
 		return;
-	e->watch = watch_open(e->env->kernel, engine_unwind_target(e));
+	e->watch = watch_open(e->env->kernel, engine_unwind_target(e), symbols(e));
 	if (e->child)
 		engine_note_process(e, e->child->pid);
 	if (e->options->pid)
@@ -173,7 +174,7 @@ void engine_read_watch(struct engine *e)
 {
 	if (!e->watch)
 		return;
-	watch_read(e->watch, symbols(e));
+	watch_read(e->watch);
 	if (watch_has_changed(e->watch))
 		engine_expire_unwind(e);
 	engine_refresh_unwind(e);

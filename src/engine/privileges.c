@@ -44,6 +44,8 @@ void engine_drop_privileges(struct engine *e)
 	if (engine_prints(e, KIND(USTACK) | KIND(USYM) | KIND(CGROUP_PATH)) ||
 	    has_action(s, ACTION_CAT))
 		needs |= SANDBOX_USER_FILES;
+	if (e->env->recorded) /* live: --engine user */
+		needs |= SANDBOX_TRACEFS;
 	if (e->child)
 		needs |= SANDBOX_CHILD;
 	if (has_action(s, ACTION_SKBOUTPUT) || e->options->reporter)

@@ -19,10 +19,23 @@ struct engine;
 /* A caller that makes its own reports of the script's maps. */
 struct engine_reporter {
 	void *arg;
-	int fd; /* wake() is called when it is readable; -1 = none */
-	bool (*wake)(void *arg, struct engine *e); /* false: end the run */
+	/* wake() is called when it is readable, and at SIGWINCH; -1 = none */
+	int fd;
+	/*
+	 * False: end the run. Iterators of the script are not run by the engine, but whenever
+	 * wake() calls engine_walk().
+	 */
+	bool (*wake)(void *arg, struct engine *e);
 	/* after the last event, instead of printing the maps */
 	void (*report)(void *arg, struct engine *e);
+};
+
+/* Somebody else who has something to do while the engine waits for events. */
+struct engine_guest {
+	void *arg;
+	int fd; /* wake() is called when it is readable */
+	void (*wake)(void *arg, struct engine *e);
+	void (*end)(void *arg, struct engine *e); /* after the last thing was printed */
 };
 
 struct run_config {
@@ -36,6 +49,11 @@ struct run_config {
 	const char *probe_filter; /* regular expression; NULL = all */
 	const char *traceable; /* file of function names; NULL = the kernel's list */
 	const char *no_feature; /* "a,b": the kernel is taken to lack these; NULL = none */
+
+	/* --from: recordings that it runs over; none = it is live */
+	struct string_list from;
+	/* --engine user: programs run in this process, over events of a trace buffer */
+	bool in_user_space;
 
 	/* ---- whom, and until when ---- */
 	pid_t pid; /* -p; 0 = all */
@@ -60,14 +78,20 @@ struct run_config {
 
 	/* ---- what is printed ---- */
 	const char *output; /* file; NULL = standard output */
+	const char *page; /* file: what is printed becomes a page instead; NULL = none */
+	bool serve; /* a page from 127.0.0.1 instead */
+	u64 idle_ns; /* serve: after the run, until no page has been open so long */
 	enum output_buffering buffering;
 	bool is_json;
 	int verbose;
 	bool quiet, no_warnings, report_helpers;
+	/* user stacks get names while their process lives; of others none are kept */
+	bool names_of_living;
 	bool inlines; /* user stacks with inlined functions */
 	const char *announcement; /* of a tool, when all is attached; NULL = none */
 	struct row_style *rows; /* of row() and table(); NULL = every column and row */
 	const struct engine_reporter *reporter; /* NULL = none */
+	const struct engine_guest *guest; /* NULL = none */
 };
 
 #endif

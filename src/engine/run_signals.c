@@ -39,6 +39,7 @@ int run_signals_open(struct run_signals *p)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
+	p->has_thread = false;
 	sigemptyset(&p->ours);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		sigaddset(&p->ours, ends[i]);

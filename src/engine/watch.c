@@ -10,11 +10,17 @@
 
 struct watch {
 	struct perf_rings rings;
+	struct symbolizer *symbols;
 	pid_t followed;
 	bool has_changed;
 };
 
-struct watch *watch_open(struct kernel *k, pid_t followed)
+static void read_when_asked(void *arg)
+{
+	watch_read(arg);
+}
+
+struct watch *watch_open(struct kernel *k, pid_t followed, struct symbolizer *s)
 {
 	const struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -33,16 +39,21 @@ struct watch *watch_open(struct kernel *k, pid_t followed)
 	struct watch *w = xzalloc(sizeof(*w));
 
 	w->followed = followed;
-	if (!perf_rings_open(&w->rings, k, &attr, WATCH_PAGES))
-		return w;
-	free(w);
-	return NULL;
+	w->symbols = s;
+	if (perf_rings_open(&w->rings, k, &attr, WATCH_PAGES)) {
+		free(w);
+		return NULL;
+	}
+	symbolizer_ask(s, read_when_asked, w);
+	return w;
 }
 
 void watch_close(struct watch *w)
 {
-	if (w)
-		perf_rings_close(&w->rings);
+	if (!w)
+		return;
+	symbolizer_ask(w->symbols, NULL, NULL);
+	perf_rings_close(&w->rings);
 	free(w);
 }
 
@@ -82,8 +93,9 @@ static void tell_fork(struct symbolizer *s, struct cursor *c)
 		symbolizer_tell_fork(s, (pid_t)pid, (pid_t)parent);
 }
 
-static void tell(struct watch *w, struct symbolizer *s, const struct perf_event_header *h)
+static void tell(struct watch *w, const struct perf_event_header *h)
 {
+	struct symbolizer *const s = w->symbols;
 	struct cursor c = cursor_of(h + 1, h->size - sizeof(*h)), pid = c;
 	const bool is_exec = h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC;
 
@@ -105,12 +117,12 @@ static void tell(struct watch *w, struct symbolizer *s, const struct perf_event_
 	}
 }
 
-void watch_read(struct watch *w, struct symbolizer *s)
+void watch_read(struct watch *w)
 {
 	const struct perf_event_header *h;
 
 	while ((h = perf_rings_next(&w->rings)))
-		tell(w, s, h);
+		tell(w, h);
 }
 
 bool watch_has_changed(struct watch *w)

@@ -11,13 +11,16 @@
 
 struct watch;
 
-/* NULL if the kernel does not allow it: names are then found only while processes live. */
-/* of one process changes are told at once; 0 = none */
-struct watch *watch_open(struct kernel *k, pid_t followed);
+/*
+ * Tells the symbolizer, which outlives it, what happens: at each watch_read(), and when it asks. Of
+ * the process FOLLOWED changes are told at once; 0 = none. NULL if the kernel does not allow it:
+ * names are then found only while processes live.
+ */
+struct watch *watch_open(struct kernel *k, pid_t followed, struct symbolizer *s);
 void watch_close(struct watch *w); /* NULL is fine */
 u32 watch_fds(const struct watch *w, const int **ret);
 /* Tells the symbolizer what has happened since. */
-void watch_read(struct watch *w, struct symbolizer *s);
+void watch_read(struct watch *w);
 /* Has the followed process mapped other code since the last question? */
 bool watch_has_changed(struct watch *w);
 

@@ -21,6 +21,16 @@ struct kernel *kernel_new(void)
 	return xzalloc(sizeof(struct kernel));
 }
 
+char *kernel_boot_id(void)
+{
+	char *text;
+
+	if (file_read("/proc/sys/kernel/random/boot_id", 64, &text, NULL))
+		return xstrdup("");
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
 void kernel_release(struct kernel *k)
 {
 	if (!k)

@@ -90,6 +90,8 @@ char kernel_config(struct kernel *k, const char *option);
  * errno.
  */
 const char *kernel_tracefs(struct kernel *k);
+/* What tells this boot from others (random/boot_id of sysctl); malloc'ed, "" = unknown. */
+char *kernel_boot_id(void);
 /* CPU numbers; *ret is valid as long as k. Returns how many. */
 u32 kernel_online_cpus(struct kernel *k, const u32 **ret);
 /* one more than the highest possible CPU: size of per-CPU values */
@@ -125,5 +127,7 @@ int sys_bpf(int cmd, union bpf_attr *attr, unsigned int size); /* result or -err
  * fields may ask for something. 0 or -errno.
  */
 int sys_bpf_info(int fd, void *info, u32 size);
+/* A sequence file: reading it to its end runs the iterator once. Or -errno. */
+int sys_bpf_iterator(int link);
 
 #endif

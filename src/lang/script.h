@@ -125,6 +125,9 @@ enum action_kind {
 
 #define PRINTA_MAP 0x10000u
 
+/* Helper over recordings: the thread's id, also where nothing tells which process it is of. */
+#define RECORDED_TID 0x7076
+
 /* The u32 behind a record's action is 0, or the id of the speculation that the record waits for. */
 #define SPECULATION_NONE UINT32_MAX /* speculate(0): the record is dropped */
 
@@ -216,6 +219,11 @@ struct compile_options {
 	/* what the setting of this name is unless the script or the environment says it */
 	bool show_debug_info;
 	bool report_helpers; /* -k: send ACTION_HELPER_ERROR when a helper fails */
+	/*
+	 * The programs run over recordings (engine/recorded/), one after the other: per-CPU maps
+	 * have one value, and nothing happens while a map is printed.
+	 */
+	bool recorded;
 	struct kernel_features features;
 	struct probe_env *env; /* types, btf, kernel, diag */
 	/* BPFTRACE_NAME and PANTRACE_NAME override settings of the script */

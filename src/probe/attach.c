@@ -396,6 +396,22 @@ int attach_sampling(struct probe_env *env, int prog_fd, const struct probe_targe
 	return err;
 }
 
+int attach_counting(struct probe_env *env, int prog_fd, const struct probe_context *context,
+		    struct probe_target *const *targets, u32 n, struct probe_attachments *out)
+{
+	int ret = n ? -EIO : 0;
+
+	for (u32 i = 0; i < n; i++) {
+		struct perf_event_attr attr;
+
+		targets[i]->provider->count(env, targets[i], &attr);
+		attr.sample_period = targets[i]->config ?: 1;
+		if (!attach_sampling(env, prog_fd, targets[i], &attr, out))
+			ret = 0;
+	}
+	return ret;
+}
+
 /* ---- cookies ---- */
 
 /* r0 = bpf_get_attach_cookie(ctx); return 0: does the verifier take it? */

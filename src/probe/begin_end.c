@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "probe/provider.h"
+#include "base/nearest.h"
 
 static int describe(struct probe_env *env, const struct probe_target *t,
 		    const struct probe_use *use, struct span at, struct probe_context *ret)
@@ -110,6 +111,7 @@ const struct probe_provider probe_begin = {
 	.type = "special",
 	.runner = PROBE_AT_BEGIN,
 	.runs_once = true,
+	.is_recorded = true,
 	.is_always_kept = true,
 	.expand = expand_plain,
 	.describe = describe,
@@ -123,6 +125,7 @@ const struct probe_provider probe_end = {
 	.type = "special",
 	.runner = PROBE_AT_END,
 	.runs_once = true,
+	.is_recorded = true,
 	.is_always_kept = true,
 	.expand = expand_plain,
 	.describe = describe,

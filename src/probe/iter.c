@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "probe/provider.h"
+#include "base/nearest.h"
 
 /* For hints and lists; BTF decides what there is. */
 static const char *const known[] = {
@@ -173,9 +174,9 @@ static int start(struct probe_env *env, int link, const struct probe_target *t, 
 	union bpf_attr attr;
 	int ret;
 
-	memset(&attr, 0, sizeof(attr));
 	*ret_sequence = -1;
 	if (t->path) {
+		memset(&attr, 0, sizeof(attr));
 		attr.pathname = (u64)(uintptr_t)t->path;
 		attr.bpf_fd = (u32)link;
 		ret = sys_bpf(BPF_OBJ_PIN, &attr, sizeof(attr));
@@ -184,8 +185,7 @@ static int start(struct probe_env *env, int link, const struct probe_target *t, 
 				   strerror(-ret));
 		return ret;
 	}
-	attr.iter_create.link_fd = (u32)link;
-	ret = sys_bpf(BPF_ITER_CREATE, &attr, sizeof(attr));
+	ret = sys_bpf_iterator(link);
 	if (ret < 0)
 		return ret;
 	*ret_sequence = ret;

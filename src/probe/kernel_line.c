@@ -4,6 +4,7 @@
 #include "binary/debug/lines.h"
 #include "kernel/symbols/ksyms.h"
 #include "probe/function.h"
+#include "probe/kernel_cached.h"
 #include "probe/kernel_debug.h"
 #include "probe/user.h"
 
@@ -12,9 +13,28 @@ static int no_debug_info(struct probe_env *env, struct span at)
 	diag_error(env->diag, at,
 		   "the debug information of this kernel is not installed: its lines and "
 		   "variables are not known");
-	diag_hint(env->diag, "install the package of its debug symbols (linux-image-...-dbg, "
-			     "kernel-debuginfo), or name their place by --debuginfo DIR");
+	diag_hint(env->diag,
+		  "install the package of its debug symbols (linux-image-...-dbg, "
+		  "kernel-debuginfo), or name their place by --debuginfo DIR; or copy "
+		  "~/.debug from a machine that has them, where probes at these lines were "
+		  "put into the cache (probe --cache, -n)");
 	return -ENODATA;
+}
+
+/* NULL = there is none. */
+static struct elf_file *find_image(struct probe_env *env, struct span at)
+{
+	struct probe_cache *const c = probe_cache_of(env);
+	char *path;
+
+	if (!c->kernel_image_tried) {
+		c->kernel_image_tried = true;
+		path = kernel_debug_file(env->debug_path);
+		if (path && !user_open(env, at, path, false, &c->kernel_image))
+			elf_file_set_kernel(c->kernel_image);
+		free(path);
+	}
+	return c->kernel_image;
 }
 
 /* In memory and in its file the kernel is the same, but for where it begins. */
@@ -38,20 +58,8 @@ static int find_slide(struct probe_env *env, struct span at, struct kernel_image
 
 int kernel_image_open(struct probe_env *env, struct span at, struct kernel_image *ret)
 {
-	struct probe_cache *const c = probe_cache_of(env);
-	char *path;
-
-	if (!c->kernel_image_tried) {
-		c->kernel_image_tried = true;
-		path = kernel_debug_file(env->debug_path);
-		if (path && !user_open(env, at, path, false, &c->kernel_image))
-			elf_file_set_kernel(c->kernel_image);
-		free(path);
-	}
-	if (!c->kernel_image)
-		return no_debug_info(env, at);
-	ret->file = c->kernel_image;
-	return find_slide(env, at, ret);
+	*ret = (struct kernel_image){.file = find_image(env, at)};
+	return ret->file ? find_slide(env, at, ret) : no_debug_info(env, at);
 }
 
 /* ---- [MODULE:]FUNCTION:LINE, [MODULE]@SOURCE:LINE ---- */
@@ -90,21 +98,21 @@ struct search {
 	void *arg;
 };
 
-static int found(void *arg, u64 address)
+static int found(void *arg, const struct debug_point *p)
 {
 	const struct search *q = arg;
 	struct elf_symbol s;
 	u64 into;
 	int err;
 
-	if (!elf_file_symbol_at(q->image.file, address, &s, &into)) {
+	if (!elf_file_symbol_at(q->image.file, p->address, &s, &into)) {
 		diag_error(q->env->diag, q->request->span,
 			   "no function of the kernel's symbols has the code at 0x%" PRIx64,
-			   address);
+			   p->address);
 		return -ENOENT;
 	}
 	err = function_check_blacklist(q->env, q->request->span, s.name);
-	return err ? err : q->fn(q->arg, &q->image, address, &s, into);
+	return err ? err : q->fn(q->arg, &q->image, p, &s, into);
 }
 
 int kernel_line_each(struct probe_env *env, const struct probe_request *r,
@@ -120,6 +128,9 @@ int kernel_line_each(struct probe_env *env, const struct probe_request *r,
 				     "at FUNCTION+OFFSET");
 		return -EOPNOTSUPP;
 	}
+	err = find_image(env, r->span) ? -ENOENT : kernel_cached_each(env, r, line, fn, arg);
+	if (err != -ENOENT || env->diag->errors)
+		return err;
 	err = kernel_image_open(env, r->span, &q.image);
 	if (err)
 		return err;

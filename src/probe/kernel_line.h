@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Statements of the kernel, and the variables there: [MODULE:]FUNCTION:LINE, [MODULE]@SOURCE:LINE.
- * Debug information of the running kernel has the addresses.
+ * Debug information of the running kernel has the addresses; where there is none, the cache of
+ * definitions (kernel_cached.h).
  */
 #ifndef PANTRACE_PROBE_KERNEL_LINE_H
 #define PANTRACE_PROBE_KERNEL_LINE_H
@@ -10,8 +11,10 @@
 
 /* The kernel's file with debug information; in env->cache. */
 struct kernel_image {
-	struct elf_file *file;
+	struct elf_file *file; /* NULL: there is none, the cache has the place: */
 	u64 slide; /* an address in memory, less the one in the file */
+	u64 entry; /* where its function begins in memory; 0 = by name */
+	const char *fetched; /* " NAME=FETCH:TYPE ...": the variables that are known there */
 };
 
 /*
@@ -28,11 +31,12 @@ struct kernel_line {
 int kernel_line_parse(struct probe_env *env, const struct probe_request *r,
 		      struct kernel_line *ret);
 /*
- * Calls fn for each place: its address in the file, and the symbol that it lies behind. 0, fn's
+ * Calls fn for each place: its address in the file, if there is one, and the symbol that it lies
+ * behind (of the cache's, the name alone). 0, fn's
  * non-zero result, or -errno with a diagnostic.
  */
-typedef int (*kernel_line_fn)(void *arg, const struct kernel_image *image, u64 address,
-			      const struct elf_symbol *s, u64 into);
+typedef int (*kernel_line_fn)(void *arg, const struct kernel_image *image,
+			      const struct debug_point *p, const struct elf_symbol *s, u64 into);
 int kernel_line_each(struct probe_env *env, const struct probe_request *r,
 		     const struct kernel_line *line, kernel_line_fn fn, void *arg);
 

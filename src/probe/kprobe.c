@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 #include "probe/function.h"
-#include "probe/kernel_line.h"
+#include "probe/kernel_cached.h"
+#include "probe/kprobe_multi.h"
 #include "probe/uapi.h"
 #include "probe/variables.h"
 
@@ -17,10 +18,16 @@ struct kprobe_site {
 	bool multi;
 	bool is_address; /* target.address is absolute */
 	bool is_wildcard; /* one program for all: no arguments by name */
-	/* A statement of the source: where its file has it; file NULL = it is none. */
+	/* A statement of the source; no file and nothing fetched: it is none. */
 	struct kernel_image image;
 	u64 virtual;
+	const char *scope; /* as struct debug_point has it; NULL: target.function */
 };
+
+static bool is_statement(const struct kprobe_site *s)
+{
+	return s->image.file || s->image.fetched;
+}
 
 #define MULTI_FROM 2 /* functions of a wildcard */
 
@@ -224,7 +231,7 @@ static int parse_offset(struct expand_arg *a, u64 *ret)
 
 /* ---- by source line ---- */
 
-static int add_statement(void *arg, const struct kernel_image *image, u64 address,
+static int add_statement(void *arg, const struct kernel_image *image, const struct debug_point *p,
 			 const struct elf_symbol *s, u64 into)
 {
 	struct expand_arg *a = arg;
@@ -234,9 +241,9 @@ static int add_statement(void *arg, const struct kernel_image *image, u64 addres
 	t->name = a->request->text;
 	site = (struct kprobe_site *)t->private;
 	site->image = *image;
-	site->virtual = address;
-	if (image->slide)
-		site->entry = image->slide + address - into;
+	site->virtual = p->address;
+	site->scope = p->function ? arena_strdup(a->env->arena, p->function) : NULL;
+	site->entry = image->slide ? image->slide + p->address - into : image->entry;
 	return 0;
 }
 
@@ -375,6 +382,12 @@ static int describe_place(struct probe_env *env, const struct probe_target *t, s
 
 	if (site->is_address || site->is_wildcard || t->module)
 		return 0;
+	if (image.fetched) {
+		ret->place = kernel_cached_place(env, image.fetched);
+		ret->layout_key =
+			arena_printf(env->arena, "%s vars@%s", ret->layout_key, image.fetched);
+		return 0;
+	}
 	if (!image.file) {
 		err = kernel_image_open(env, at, &image);
 		if (err || elf_file_find_symbol(image.file, t->function, &s))
@@ -383,7 +396,9 @@ static int describe_place(struct probe_env *env, const struct probe_target *t, s
 	}
 	ret->place = arena_new(env->arena, struct probe_place);
 	*ret->place = (struct probe_place){
-		.file = image.file, .address = address, .is_kernel = true, .slide = image.slide};
+		.at = {image.file, address, site->scope ? site->scope : t->function},
+		.is_kernel = true,
+		.slide = image.slide};
 	ret->layout_key = arena_printf(env->arena, "%s vars@%" PRIx64, ret->layout_key, address);
 	return 0;
 }
@@ -419,7 +434,7 @@ static int describe(struct probe_env *env, const struct probe_target *t,
 	} else if (at_entry && !site->is_wildcard && use->arguments) {
 		describe_arguments(env, t, ret);
 	}
-	if (is_return || (!use->vars && !(use->names && site->image.file && !ret->args)))
+	if (is_return || (!use->vars && !(use->names && is_statement(site) && !ret->args)))
 		return 0;
 	return describe_place(env, t, at, ret);
 }
@@ -464,96 +479,17 @@ static int open_kprobe(const struct probe_target *t, void *arg)
 	return perf_event_open_fd(&attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-struct multi {
-	struct probe_env *env;
-	struct probe_target **targets;
-	const char **names;
-	u64 *addresses; /* NULL = not all are known */
-	u64 *cookies;
-	int prog_fd;
-	u32 attach_type;
-	bool is_return, has_cookies;
-	struct probe_attachments *out;
-};
-
-static int create_multi(struct multi *m, u32 first, u32 n)
-{
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.link_create.prog_fd = (u32)m->prog_fd;
-	attr.link_create.attach_type = m->attach_type;
-	attr.link_create.kprobe_multi.flags = m->is_return ? BPF_F_KPROBE_MULTI_RETURN : 0;
-	attr.link_create.kprobe_multi.cnt = n;
-	if (m->addresses)
-		attr.link_create.kprobe_multi.addrs = (u64)(uintptr_t)(m->addresses + first);
-	else
-		attr.link_create.kprobe_multi.syms = (u64)(uintptr_t)(m->names + first);
-	/* The kernel sorts what has cookies. */
-	if (m->has_cookies)
-		attr.link_create.kprobe_multi.cookies = (u64)(uintptr_t)(m->cookies + first);
-	return attach_link_create(&attr, sizeof(attr));
-}
-
-static bool is_final(int error)
-{
-	return error == -EPERM || error == -EACCES || error == -EOPNOTSUPP;
-}
-
-/* One function that cannot be attached fails the whole link: halve until the bad ones stand alone.
- */
-static void attach_range(struct multi *m, u32 first, u32 n)
-{
-	const int fd = create_multi(m, first, n);
-
-	if (fd >= 0) {
-		attach_done(m->out,
-			    (struct probe_attachment){.fd = fd, .event_fd = -1, .targets = n});
-		return;
-	}
-	if (n == 1 || is_final(fd)) {
-		attach_failed(m->env, m->targets[first], fd, m->out);
-		m->out->failed += n - 1;
-		return;
-	}
-	attach_range(m, first, n / 2);
-	attach_range(m, first + n / 2, n - n / 2);
-}
-
 static int attach_multi(struct probe_env *env, int prog_fd, const struct probe_context *context,
-			struct probe_target *const *targets, u32 n, bool is_return,
-			struct probe_attachments *out)
+			struct probe_target *const *targets, u32 n, struct probe_attachments *out)
 {
-	const u32 attached = out->attached;
-	u32 known = 0;
-	struct multi m = {.env = env,
-			  .prog_fd = prog_fd,
-			  .attach_type = context->expected_attach_type,
-			  .is_return = is_return,
-			  .has_cookies = context->has_cookie,
-			  .out = out};
+	u64 *entries = xreallocarray(NULL, n, sizeof(*entries));
+	int err;
 
-	m.targets = xreallocarray(NULL, n, sizeof(struct probe_target *));
-	m.names = xreallocarray(NULL, n, sizeof(*m.names));
-	m.addresses = xreallocarray(NULL, n, sizeof(*m.addresses));
-	m.cookies = xreallocarray(NULL, n, sizeof(*m.cookies));
-	for (u32 i = 0; i < n; i++) {
-		m.targets[i] = targets[i];
-		m.names[i] = targets[i]->function;
-		m.addresses[i] = ((const struct kprobe_site *)targets[i]->private)->entry;
-		m.cookies[i] = targets[i]->cookie;
-		known += m.addresses[i] != 0;
-	}
-	if (known < n) {
-		free(m.addresses);
-		m.addresses = NULL;
-	}
-	attach_range(&m, 0, n);
-	free(m.targets);
-	free(m.names);
-	free(m.addresses);
-	free(m.cookies);
-	return out->attached > attached ? 0 : -EIO;
+	for (u32 i = 0; i < n; i++)
+		entries[i] = ((const struct kprobe_site *)targets[i]->private)->entry;
+	err = kprobe_multi_attach(env, prog_fd, context, targets, entries, n, out);
+	free(entries);
+	return err;
 }
 
 static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
@@ -565,7 +501,7 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 	if (!n)
 		return 0;
 	if (context->expected_attach_type)
-		return attach_multi(env, prog_fd, context, targets, n, is_return, out);
+		return attach_multi(env, prog_fd, context, targets, n, out);
 	arg.type = kernel_pmu_type("kprobe");
 	if (arg.type < 0) {
 		attach_failed(env, targets[0], -EOPNOTSUPP, out);
@@ -591,7 +527,7 @@ static u32 session(struct probe_env *env, struct probe_target *const *targets, u
 		return kernel_ask(env->kernel, KERNEL_KPROBE_SESSION)->yes
 			       ? UAPI_BPF_TRACE_KPROBE_SESSION
 			       : 0;
-	if (n > 1 || needs_registers || site->is_address || site->image.file || t->address ||
+	if (n > 1 || needs_registers || site->is_address || is_statement(site) || t->address ||
 	    t->module || !kernel_ask(env->kernel, KERNEL_KPROBE_SESSION)->yes ||
 	    !function_is_traceable_once(env, t->function))
 		return 0;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "probe/provider.h"
+#include "base/nearest.h"
 
 struct perf_row {
 	const char *name, *alias;
@@ -111,22 +112,6 @@ static int count(struct probe_env *env, const struct probe_target *t, struct per
 	return 0;
 }
 
-static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
-		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
-{
-	int ret = n ? -EIO : 0;
-
-	for (u32 i = 0; i < n; i++) {
-		struct perf_event_attr attr;
-
-		count(env, targets[i], &attr);
-		attr.sample_period = targets[i]->config;
-		if (!attach_sampling(env, prog_fd, targets[i], &attr, out))
-			ret = 0;
-	}
-	return ret;
-}
-
 static int each(const struct probe_listing *l)
 {
 	for (const struct perf_row *row = rows_of(l->provider); row->name; row++) {
@@ -154,7 +139,7 @@ const struct probe_provider probe_software = {
 	.ends_in_count = true,
 	.expand = expand,
 	.describe = probe_describe_sampled,
-	.attach = attach,
+	.attach = attach_counting,
 	.asks = true,
 	.count = count,
 	.each = each,
@@ -169,7 +154,7 @@ const struct probe_provider probe_hardware = {
 	.ends_in_count = true,
 	.expand = expand,
 	.describe = probe_describe_sampled,
-	.attach = attach,
+	.attach = attach_counting,
 	.asks = true,
 	.count = count,
 	.each = each,

@@ -85,10 +85,19 @@ static int unknown_provider(struct probe_env *env, const struct probe_request *r
 				nearest_offer(&n, probe_providers[i]->aliases[k]);
 	}
 	if (r->count == 2 && *r->parts[1])
-		tracefs_each_event(env->kernel, "*", "*", offer_group, &n);
+		probe_each_tracepoint(env, "*", "*", offer_group, &n);
 	diag_error(env->diag, r->span, "Invalid probe type: %s", r->parts[0]);
 	nearest_hint(&n, env->diag, "");
 	return -EINVAL;
+}
+
+int probe_each_tracepoint(struct probe_env *env, const char *category_glob, const char *event_glob,
+			  int (*fn)(void *arg, const char *category, const char *event), void *arg)
+{
+	if (env->recorded)
+		return env->recorded->each_event(env->recorded->arg, category_glob, event_glob, fn,
+						 arg);
+	return tracefs_each_event(env->kernel, category_glob, event_glob, fn, arg);
 }
 
 static int is_there(void *arg, const char *group, const char *event)
@@ -106,7 +115,7 @@ bool probe_complete(struct probe_env *env, const struct probe_request *r, struct
 		if (glob_has_wildcard(r->parts[0]) &&
 		    glob_match(r->parts[0], probe_providers[i]->name))
 			return false;
-	if (tracefs_each_event(env->kernel, r->parts[0], "*", is_there, NULL) <= 0)
+	if (probe_each_tracepoint(env, r->parts[0], "*", is_there, NULL) <= 0)
 		return false;
 	parts = arena_new_array(env->arena, const char *, 3);
 	parts[0] = probe_tracepoint.name;
@@ -160,7 +169,8 @@ static int expand_providers(struct probe_env *env, const struct probe_request *r
 		struct probe_request one = *r;
 		const char **parts;
 
-		if (!glob_match(r->parts[0], p->name) || p->takes_path != user || r->count < 2)
+		if (!glob_match(r->parts[0], p->name) || p->takes_path != user || r->count < 2 ||
+		    (env->recorded && !p->is_recorded))
 			continue;
 		parts = arena_memdup(env->arena, r->parts, r->count * sizeof(*parts));
 		parts[0] = p->name;
@@ -174,6 +184,15 @@ static int expand_providers(struct probe_env *env, const struct probe_request *r
 		return 0;
 	diag_error(env->diag, r->span, "No matches for %s.", r->text);
 	return -ENOENT;
+}
+
+static int refuse_recorded(struct probe_env *env, const struct probe_request *r,
+			   const struct probe_provider *p)
+{
+	diag_error(env->diag, r->span, "%s probes cannot run over a recording", p->name);
+	diag_hint(env->diag, "`pantrace report --count DIRECTORY` lists its events, for "
+			     "tracepoint:SYSTEM:EVENT; interval, begin and end go by its clock");
+	return -EINVAL;
 }
 
 int probe_expand(struct probe_env *env, const struct probe_request *request,
@@ -196,6 +215,8 @@ int probe_expand(struct probe_env *env, const struct probe_request *request,
 		return expand_providers(env, request, out);
 	if (!p)
 		return unknown_provider(env, request);
+	if (env->recorded && !p->is_recorded)
+		return refuse_recorded(env, request, p);
 	err = p->expand(env, request, out, p);
 	if (err)
 		out->list.len = before;

@@ -32,6 +32,20 @@ struct probe_request {
 	pid_t pid; /* -p PID or the child of -c; 0 = all */
 };
 
+/* The events of recordings, which a script runs over instead of tracing this kernel. */
+struct probe_recorded {
+	void *arg;
+	/* What fn returned if that is not 0. */
+	int (*each_event)(void *arg, const char *category_glob, const char *event_glob,
+			  int (*fn)(void *fn_arg, const char *category, const char *event),
+			  void *fn_arg);
+	/*
+	 * The text of an event's format file as it was recorded. 0 or -errno: -ENOENT, the
+	 * recording has no such text; -EXDEV, several have, which differ.
+	 */
+	int (*event_format)(void *arg, const char *category, const char *event, const char **ret);
+};
+
 /* Environment of expand/describe/attach; one per run, passed down, never global. */
 struct user_event;
 
@@ -69,6 +83,7 @@ struct probe_env {
 	const char *user_filters;
 	pid_t child; /* of -c: it has not begun; 0 = none */
 	pid_t pid; /* -p for each(); expand takes it from the request */
+	const struct probe_recorded *recorded; /* NULL: events are those of this machine */
 	/* user-filter: this event; NULL = as the programs that run have it */
 	const struct user_event *announced;
 	/*
@@ -327,6 +342,8 @@ struct probe_provider {
 	u32 (*session)(struct probe_env *env, struct probe_target *const *targets, u32 n,
 		       bool needs_registers);
 	bool asks; /* attach() minds env->only_ask */
+	/* recordings have such events, or make them: expand() and describe() mind env->recorded */
+	bool is_recorded;
 	/*
 	 * Fills in what perf_event_open(2) counts t by, but for its size; texts are in env->arena.
 	 * 0 or -errno. NULL: only programs see such events.

@@ -74,7 +74,7 @@ static int expand_rate(struct probe_env *env, const struct probe_request *r,
 			   p->name, value);
 		return -EINVAL;
 	}
-	err = probe_require(env, r->span, KERNEL_PERF_SOFTWARE, p->name);
+	err = env->recorded ? 0 : probe_require(env, r->span, KERNEL_PERF_SOFTWARE, p->name);
 	if (err)
 		return err;
 	if (hz ? value > 1000000000ull / KERNEL_PERIOD_NS : value < KERNEL_PERIOD_NS)
@@ -203,6 +203,7 @@ const struct probe_provider probe_interval = {
 	.needs = KERNEL_PERF_SOFTWARE,
 	.is_timer = true,
 	.is_slow = true,
+	.is_recorded = true,
 	.ends_in_count = true,
 	.expand = expand_rate,
 	.describe = probe_describe_sampled,

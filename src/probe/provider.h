@@ -80,6 +80,9 @@ int probe_check_parts(struct probe_env *env, const struct probe_request *r,
 struct probe_target *probe_add_target(struct probe_env *env, struct probe_targets *out,
 				      const struct probe_provider *p, const struct probe_request *r,
 				      const char *name);
+/* Tracepoints of the recording that the script runs over, else of this kernel. */
+int probe_each_tracepoint(struct probe_env *env, const char *category_glob, const char *event_glob,
+			  int (*fn)(void *arg, const char *category, const char *event), void *arg);
 /* For each(): gives the name to fn if it matches. What fn returned, else 0. */
 int probe_offer(const struct probe_listing *l, const char *name);
 /* "1000", "0x3e8", "1_000", "1e3" with nothing behind. */
@@ -130,6 +133,9 @@ int attach_perf_event(int prog_fd, int event_fd, u64 cookie, struct probe_attach
  */
 int attach_sampling(struct probe_env *env, int prog_fd, const struct probe_target *t,
 		    struct perf_event_attr *attr, struct probe_attachments *out);
+/* A provider's attach: samples what its count() says, every config-th time (0: every time). */
+int attach_counting(struct probe_env *env, int prog_fd, const struct probe_context *context,
+		    struct probe_target *const *targets, u32 n, struct probe_attachments *out);
 /* Counts a failed target; the first failure of a call is told with its reason. */
 void attach_failed(struct probe_env *env, const struct probe_target *t, int error,
 		   struct probe_attachments *out);

@@ -65,11 +65,22 @@ static int no_debug_info(struct probe_env *env, const struct probe_request *r, s
 struct function_line {
 	struct elf_file *file;
 	u32 line; /* from the declaration */
-	int (*fn)(void *arg, u64 address);
+	const struct debug_entry *entry; /* the copy that is looked at */
+	source_line_fn fn;
 	void *arg;
-	u32 found, copies;
+	u32 found, copies, parts;
+	bool with_parts; /* also where the rest of a split function begins */
 	u32 nearest; /* the next line with code, from the declaration; UINT32_MAX = none */
 };
+
+static int offer_function_line(void *arg, u64 address)
+{
+	const struct function_line *q = arg;
+	const struct debug_entry *const e = q->entry;
+
+	return q->fn(q->arg,
+		     &(struct debug_point){q->file, address, e->linkage ? e->linkage : e->name});
+}
 
 static int add_function_line(void *arg, const struct debug_entry *e)
 {
@@ -80,11 +91,16 @@ static int add_function_line(void *arg, const struct debug_entry *e)
 	if (!e->line)
 		return 0;
 	q->copies++;
+	q->entry = e;
+	if (!q->line && e->is_part && !q->with_parts) {
+		q->parts++;
+		return 0;
+	}
 	if (!q->line) {
 		q->found++;
-		return q->fn(q->arg, e->address);
+		return offer_function_line(q, e->address);
 	}
-	err = debug_each_line_of(q->file, e, e->line + q->line, q->fn, q->arg, &nearest);
+	err = debug_each_line_of(q->file, e, e->line + q->line, offer_function_line, q, &nearest);
 	if (err == -ENOENT && nearest > e->line)
 		q->nearest = MIN(q->nearest, nearest - e->line);
 	q->found += !err;
@@ -108,12 +124,17 @@ static int no_function_line(struct probe_env *env, const struct probe_request *r
 }
 
 int function_line_each(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
-		       const char *function, u32 line, int (*fn)(void *arg, u64 address), void *arg)
+		       const char *function, u32 line, source_line_fn fn, void *arg)
 {
 	struct function_line q = {
 		.file = f, .line = line, .fn = fn, .arg = arg, .nearest = UINT32_MAX};
 	int err = debug_each_entry(f, function, add_function_line, &q);
 
+	/* Of the function's beginning nothing may be left. */
+	if (!err && !q.found && q.parts) {
+		q.with_parts = true;
+		err = debug_each_entry(f, function, add_function_line, &q);
+	}
 	if ((err == -ENODATA || err == -ENOENT) && user_check_files(env, r->span))
 		return -ESTALE;
 	if (debug_available(f))
@@ -132,15 +153,35 @@ int function_line_each(struct probe_env *env, const struct probe_request *r, str
 
 /* ---- lines of a file ---- */
 
+struct file_line {
+	struct elf_file *file;
+	const struct source_line *line;
+	source_line_fn fn;
+	void *arg;
+	u32 found; /* the line that has code */
+};
+
+static int offer_line(void *arg, u64 address)
+{
+	const struct file_line *q = arg;
+	const u32 line = q->found ? q->found : q->line->line;
+
+	return q->fn(q->arg, &(struct debug_point){q->file, address,
+						   debug_function_of_line(q->file, address,
+									  q->line->source, line)});
+}
+
 int source_line_each(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
-		     const struct source_line *line, int (*fn)(void *arg, u64 address), void *arg)
+		     const struct source_line *line, source_line_fn fn, void *arg)
 {
 	struct diag *d = env->diag;
 	const u32 column = line->column;
+	struct file_line q = {.file = f, .line = line, .fn = fn, .arg = arg};
 	u32 found = 0;
 	int err;
 
-	err = debug_each_address(f, line->source, line->line, column, fn, arg, &found);
+	err = debug_each_address(f, line->source, line->line, column, offer_line, &q, &q.found);
+	found = q.found;
 	if ((err == -ENODATA || err == -ENOENT) && user_check_files(env, r->span))
 		return -ESTALE;
 	if (err == -ENODATA)

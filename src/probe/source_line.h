@@ -3,7 +3,7 @@
 #ifndef PANTRACE_PROBE_SOURCE_LINE_H
 #define PANTRACE_PROBE_SOURCE_LINE_H
 
-#include "binary/elf/file.h"
+#include "binary/debug/variable.h"
 #include "probe/provider.h"
 
 struct source_line {
@@ -16,16 +16,16 @@ struct source_line {
 /* Is it TARGET@SOURCE:LINE[:COLUMN]? 1, 0 = no, or -EINVAL with a diagnostic. */
 int source_line_parse(struct probe_env *env, const struct probe_request *r,
 		      struct source_line *ret);
-/* Calls fn for the virtual addresses of the line. 0, fn's result, or -errno with a diagnostic. */
+typedef int (*source_line_fn)(void *arg, const struct debug_point *p);
+/* Calls fn for the places of the line. 0, fn's result, or -errno with a diagnostic. */
 int source_line_each(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
-		     const struct source_line *line, int (*fn)(void *arg, u64 address), void *arg);
+		     const struct source_line *line, source_line_fn fn, void *arg);
 /*
- * A line that counts from the one where the function is declared. Calls fn for each address, of all
+ * A line that counts from the one where the function is declared. Calls fn for each place, of all
  * functions of that name and of their inlined copies; those that begin at line 0. fn's non-zero
  * result, 0, or -errno with a diagnostic.
  */
 int function_line_each(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
-		       const char *function, u32 line, int (*fn)(void *arg, u64 address),
-		       void *arg);
+		       const char *function, u32 line, source_line_fn fn, void *arg);
 
 #endif

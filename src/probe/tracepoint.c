@@ -52,7 +52,7 @@ static int add_event(void *arg, const char *category, const char *event)
 	struct expand_arg *a = arg;
 
 	/* ftrace's own record types cannot be attached to; a wildcard steps over them. */
-	if (str_eq(category, "ftrace"))
+	if (str_eq(category, "ftrace") && !a->env->recorded)
 		a->out->skipped++;
 	else
 		add(a, category, event);
@@ -94,29 +94,29 @@ static int offer_pair(void *arg, const char *category, const char *event)
 static int no_match(struct probe_env *env, const struct probe_request *r, const char *category,
 		    const char *event)
 {
-	struct kernel *k = env->kernel;
 	struct nearest n;
 	const char *known = NULL, *word;
 
-	diag_error(env->diag, r->span, "No matches for tracepoint %s:%s.", category, event);
+	diag_error(env->diag, r->span, "No matches for tracepoint %s:%s%s.", category, event,
+		   env->recorded ? " in the recording" : "");
 	if (glob_has_wildcard(category) || glob_has_wildcard(event))
 		return -ENOENT;
-	tracefs_each_event(k, category, "*", stop, &known);
+	probe_each_tracepoint(env, category, "*", stop, &known);
 	if (!known) {
 		nearest_init(&n, category);
-		tracefs_each_event(k, "*", "*", offer_category, &n);
+		probe_each_tracepoint(env, "*", "*", offer_category, &n);
 		nearest_hint(&n, env->diag, "");
 		return -ENOENT;
 	}
 	nearest_init(&n, event);
-	tracefs_each_event(k, category, "*", offer_event, &n);
+	probe_each_tracepoint(env, category, "*", offer_event, &n);
 	if (n.best[0][0]) {
 		nearest_hint(&n, env->diag, arena_printf(env->arena, "%s:", category));
 		return -ENOENT;
 	}
 	word = arena_printf(env->arena, "%s:%s", category, event);
 	nearest_init(&n, word);
-	tracefs_each_event(k, "*", "*", offer_pair, &n);
+	probe_each_tracepoint(env, "*", "*", offer_pair, &n);
 	nearest_hint(&n, env->diag, "");
 	return -ENOENT;
 }
@@ -138,12 +138,12 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 		return -EINVAL;
 	category = short_form ? "*" : r->parts[1];
 	event = short_form ? r->parts[1] : r->parts[2];
-	err = probe_require(env, r->span, KERNEL_TRACEPOINTS, "tracepoints");
+	err = env->recorded ? 0 : probe_require(env, r->span, KERNEL_TRACEPOINTS, "tracepoints");
 	if (err)
 		return err;
 	if (!is_safe_name(category) || !is_safe_name(event))
 		return no_match(env, r, category, event);
-	if (str_eq(category, "ftrace") && !env->list_only && !env->compile_only) {
+	if (str_eq(category, "ftrace") && !env->list_only && !env->compile_only && !env->recorded) {
 		diag_error(env->diag, r->span,
 			   "tracepoint:ftrace:%s is a record of ftrace's own, no program can be "
 			   "attached to it",
@@ -152,7 +152,9 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 				     "fentry for functions");
 		return -EINVAL;
 	}
-	if (!glob_has_wildcard(category) && !glob_has_wildcard(event)) {
+	if (env->recorded) {
+		err = probe_each_tracepoint(env, category, event, add_event, &a);
+	} else if (!glob_has_wildcard(category) && !glob_has_wildcard(event)) {
 		err = tracefs_event_id(env->kernel, category, event);
 		if (err >= 0) {
 			add(&a, category, event);
@@ -296,6 +298,46 @@ static void describe_raw_syscall(struct probe_env *env, const struct probe_targe
 		c->locations = syscall_locations(env, c->args, is_entry);
 }
 
+/*
+ * The format as it was recorded: the program runs over records of another kernel, maybe of another
+ * machine. Their heads stay unreadable, for scripts mean the same everywhere.
+ */
+static int describe_recorded(struct probe_env *env, const struct probe_target *t,
+			     const struct probe_use *use, struct span at, struct probe_context *ret)
+{
+	const struct type *record;
+	const char *print_format, *text;
+	int err;
+
+	*ret = (struct probe_context){
+		.kind = CONTEXT_TRACEPOINT,
+		.program_type = BPF_PROG_TYPE_TRACEPOINT,
+		.space = str_eq(t->module, "syscalls") ? SPACE_USER : SPACE_KERNEL,
+		.has_cookie = true,
+		.layout_key = "tracepoint",
+	};
+	if (!use->arguments)
+		return 0;
+	err = env->recorded->event_format(env->recorded->arg, t->module, t->function, &text);
+	if (!err) {
+		ret->layout_key = format_key(env, text);
+		err = tracefs_format_parse(env->types, t->module, text, &record, &print_format);
+	}
+	if (!err)
+		ret->args = readable_record(env, t, record);
+	else if (err == -EXDEV)
+		diag_error(env->diag, at,
+			   "the recordings lay out the fields of %s in different ways: run the "
+			   "script over each of them",
+			   t->name);
+	else
+		diag_error(env->diag, at,
+			   "the recording does not hold the fields of %s as a "
+			   "program can read them",
+			   t->name);
+	return err;
+}
+
 static int describe_record(struct probe_env *env, const struct probe_target *t,
 			   const struct probe_use *use, struct span at, struct probe_context *ret)
 {
@@ -336,8 +378,11 @@ static int describe_record(struct probe_env *env, const struct probe_target *t,
 static int describe(struct probe_env *env, const struct probe_target *t,
 		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
-	int err = probe_event_describe(env, t, at, ret);
+	int err;
 
+	if (env->recorded)
+		return describe_recorded(env, t, use, at, ret);
+	err = probe_event_describe(env, t, at, ret);
 	if (err)
 		return MIN(err, 0);
 	err = describe_record(env, t, use, at, ret);
@@ -463,6 +508,7 @@ const struct probe_provider probe_tracepoint = {
 	.needs_pid_filter = true,
 	.result = 1,
 	.has_fields = true,
+	.is_recorded = true,
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,

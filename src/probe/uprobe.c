@@ -133,9 +133,11 @@ static bool is_language(const char *word)
 	return str_eq(word, "cpp") || str_eq(word, "c++") || str_eq(word, "rust");
 }
 
-static int add_line_address(void *arg, u64 address)
+static int add_line_address(void *arg, const struct debug_point *p)
 {
 	struct uprobe_expansion *a = arg;
+	const u64 address = p->address;
+	struct probe_target *t;
 	struct elf_symbol s;
 	u64 offset, into = 1;
 
@@ -146,8 +148,10 @@ static int add_line_address(void *arg, u64 address)
 	}
 	if (!elf_file_symbol_at(a->file, address, &s, &into))
 		into = 1;
-	uprobe_add_place(a, arena_printf(a->env->arena, "%" PRIu64, address), offset, !into);
-	vector_last(&a->out->list)->name = a->request->text;
+	t = uprobe_add_place(a, arena_printf(a->env->arena, "%" PRIu64, address), offset, !into);
+	t->name = a->request->text;
+	if (p->function)
+		((struct user_site *)t->private)->scope = arena_strdup(a->env->arena, p->function);
 	return 0;
 }
 

@@ -312,7 +312,8 @@ void user_describe_place(struct probe_env *env, const struct probe_target *t,
 	if (!is_used || !site->file || elf_file_address(site->file, t->address, &address))
 		return;
 	ret->place = arena_new(env->arena, struct probe_place);
-	*ret->place = (struct probe_place){.file = site->file, .address = address};
+	*ret->place = (struct probe_place){
+		.at = {site->file, address, site->scope ? site->scope : t->function}};
 	ret->layout_key = arena_printf(env->arena, "%s vars@%" PRIx64, ret->layout_key, address);
 }
 

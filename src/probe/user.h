@@ -18,6 +18,7 @@ struct user_site {
 	const char *usdt_args; /* NULL = no arguments */
 	u64 usdt_address; /* virtual address of the note */
 	struct elf_file *file; /* of env->cache */
+	const char *scope; /* as struct debug_point has it; NULL: target.function */
 };
 
 /*

@@ -42,6 +42,8 @@ int user_event_each(struct arena *arena, pid_t pid, struct diag *d,
  * none. In arena.
  */
 struct user_event *user_event_parse(struct arena *arena, const char *line);
+/* The probe `user` where its body only counts: it runs in the program. */
+extern const struct probe_provider probe_user_process;
 /* probe_cache.user_session, which may be NULL. */
 void user_event_release(void *session);
 /*

@@ -6,7 +6,7 @@ static bool is_per_cpu(const struct probe_place *p, const struct access *a)
 {
 	for (u32 i = 0; p->is_kernel && i < a->count; i++)
 		if (a->steps[i].op == ACCESS_STATIC &&
-		    elf_file_is_in_section(p->file, ".data..percpu", (u64)a->steps[i].value))
+		    elf_file_is_in_section(p->at.file, ".data..percpu", (u64)a->steps[i].value))
 			return true;
 	return false;
 }
@@ -20,7 +20,7 @@ static struct probe_variable *keep(struct probe_place *p, struct type_store *typ
 	if (is_per_cpu(p, &n->is.access))
 		n->is.access = (struct access){
 			.reason = "every CPU has one of its own, and which is meant is not known"};
-	n->location = debug_location(&types->arena, &n->is.access, v->type, p->address);
+	n->location = debug_location(&types->arena, &n->is.access, v->type, p->at.address);
 	return n;
 }
 
@@ -36,7 +36,9 @@ int probe_variable(struct probe_place *p, struct type_store *types, const char *
 			*ret = k;
 			return 0;
 		}
-	err = debug_variable_named(p->file, p->address, types, name, &v);
+	if (!p->at.file)
+		return -ENOENT;
+	err = debug_variable_named(&p->at, types, name, &v);
 	if (err)
 		return err;
 	n = keep(p, types, &v);
@@ -66,7 +68,7 @@ const struct probe_variable *probe_all_variables(struct probe_place *p, struct t
 	struct gather g = {p, types, &p->all};
 
 	if (!p->all_read)
-		debug_each_variable(p->file, p->address, types, DEBUG_LOCALS, gather, &g);
+		debug_each_variable(&p->at, types, DEBUG_LOCALS, gather, &g);
 	p->all_read = true;
 	return p->all;
 }

@@ -13,8 +13,7 @@ struct probe_variable {
 
 /* A place in a program; lives in an arena, and remembers what was asked. */
 struct probe_place {
-	struct elf_file *file;
-	u64 address; /* virtual */
+	struct debug_point at; /* file NULL: what is `known` is all (kernel_cached.h) */
 	/*
 	 * Of the kernel: an address in memory, less the one in the file. Programs are mapped
 	 * anywhere: there the probed instruction says it.

@@ -134,22 +134,6 @@ static int count(struct probe_env *env, const struct probe_target *t, struct per
 	return 0;
 }
 
-static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
-		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
-{
-	int ret = n ? -EIO : 0;
-
-	for (u32 i = 0; i < n; i++) {
-		struct perf_event_attr attr;
-
-		count(env, targets[i], &attr);
-		attr.sample_period = 1;
-		if (!attach_sampling(env, prog_fd, targets[i], &attr, out))
-			ret = 0;
-	}
-	return ret;
-}
-
 const struct probe_provider probe_watchpoint = {
 	.name = "watchpoint",
 	.aliases = {"w", "asyncwatchpoint", "aw"},
@@ -158,7 +142,7 @@ const struct probe_provider probe_watchpoint = {
 	.needs = KERNEL_WATCHPOINT,
 	.expand = expand,
 	.describe = describe,
-	.attach = attach,
+	.attach = attach_counting,
 	.asks = true,
 	.count = count,
 };

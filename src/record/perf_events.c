@@ -10,8 +10,8 @@
 
 struct words {
 	struct perf_events *events;
-	const char *at; /* what is still to be read */
-	u32 group; /* of the braces that are open; 0 = none */
+	const char *at; /* the rest of the text */
+	u32 group; /* inside braces; 0 = not */
 };
 
 static int refuse(struct perf_events *events, const char *word, const char *why)
@@ -25,7 +25,7 @@ static int refuse(struct perf_events *events, const char *word, const char *why)
 
 /* ---- names ---- */
 
-/* ":u" and ":k" behind a counter's name: in user space, in the kernel. Cuts them off. */
+/* Cuts off ":u" (user space) and ":k" (kernel) after a counter's name. */
 static bool take_modifier(char *name, struct perf_event_attr *ret)
 {
 	char *colon = strrchr(name, ':');
@@ -57,7 +57,7 @@ static int look(void *arg, const char *name)
 	return 0;
 }
 
-/* Of which provider a counter with this bare name is; NULL = of none. */
+/* The provider that has a counter of this bare name; NULL = none. */
 static const char *provider_named(struct probe_env *env, const char *name, struct nearest *nearest)
 {
 	static const char *const kinds[] = {"software", "hardware"};
@@ -118,7 +118,7 @@ static int set_filter(struct perf_events *events, struct perf_choice *e, const c
 	return err;
 }
 
-/* As the user would write it: tracepoints without their provider, counters as they were written. */
+/* As the user would write it: tracepoints without their provider, counters as given. */
 static const char *shown_name(const struct perf_choice *e, const char *written)
 {
 	const char *name = e->target->name;
@@ -161,7 +161,7 @@ static int add_target(struct words *w, const struct probe_target *t, const char 
 	return err;
 }
 
-/* "SYSTEM:EVENT", but there is none, or it cannot be seen. */
+/* "SYSTEM:EVENT", but there is no such event, or tracefs cannot be read. */
 static bool is_unknown_event(struct perf_events *events, const struct probe_request *r)
 {
 	return r->count == 2 && !probe_find_provider(r->parts[0]) &&
@@ -193,7 +193,7 @@ static int add_event(struct words *w, const char *written, const char *condition
 	if (is_unknown_event(events, &request))
 		return event_name_refuse(events->env->kernel, events->env->diag, NO_SPAN,
 					 request.parts[0], request.parts[1]);
-	/* Users may count what their own programs do: the kernel is asked then, not before. */
+	/* own programs need no privilege: leaves it to the kernel */
 	events->env->compile_only = text != name && events->of_own_programs;
 	request.pid = events->pid;
 	err = probe_expand(events->env, &request, &targets);
@@ -201,7 +201,7 @@ static int add_event(struct words *w, const char *written, const char *condition
 		err = add_target(w, targets.list.items[i], written, condition, &modifier);
 	if (targets.skipped)
 		diag_warning(events->env->diag, NO_SPAN,
-			     "-e '%s': %u of what matches cannot be probed", written,
+			     "-e '%s': %u of the matches cannot be probed", written,
 			     targets.skipped);
 	vector_free(&targets.list);
 	return err;
@@ -219,7 +219,7 @@ static size_t name_length(const char *s)
 	return n;
 }
 
-/* Behind the '/' that opens a condition: its length up to the one that closes it; 0 = none does. */
+/* s: after the opening '/'. The length up to the closing one; 0 = there is none. */
 static size_t condition_length(const char *s)
 {
 	for (const char *p = s; (p = strchr(p, '/')); p++)
@@ -240,8 +240,7 @@ static int read_event(struct words *w)
 	if (*w->at == '/') {
 		length = condition_length(++w->at);
 		if (!length)
-			return refuse(w->events, name,
-				      "the condition behind it is not closed by '/'");
+			return refuse(w->events, name, "the condition is not closed by '/'");
 		condition = arena_strndup(arena, w->at, length);
 		w->at += length + 1;
 		w->at += strspn(w->at, " \t");
@@ -270,7 +269,7 @@ int perf_events_parse(struct perf_events *events, const char *text)
 	}
 	if (!err && (*w.at || w.group))
 		err = refuse(events, text,
-			     w.group && !*w.at ? "'{' is not closed" : "a comma parts events");
+			     w.group && !*w.at ? "'{' is not closed" : "a comma separates events");
 	return err;
 }
 

@@ -14,7 +14,7 @@
 
 /* ---- CPUs ---- */
 
-/* fn for each. -EINVAL: that is no list. */
+/* Calls fn for each CPU of the list. -EINVAL: it is no list. */
 static int each_of(const char *list, int (*fn)(void *arg, int cpu), void *arg)
 {
 	int err = 0;
@@ -92,7 +92,7 @@ int perf_each_cpu(const char *list, struct diag *d, int (*fn)(void *arg, int cpu
 
 /* ---- cgroups ---- */
 
-/* Where cgroups of perf's controller are: of version 1, else 2. Malloc'ed; NULL: nowhere. */
+/* The mount of perf's controller: of cgroups version 1, else 2. Malloc'ed; NULL = none. */
 static char *cgroup_root(void)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
@@ -117,7 +117,6 @@ int perf_open_cgroup(const char *name, struct diag *d)
 	char *root = cgroup_root();
 	char *path = *name == '/' || !root ? xstrdup(name) : xasprintf("%s/%s", root, name);
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
 	struct statfs fs;
 	int err = fd < 0 ? errno : 0;
 

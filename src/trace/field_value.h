@@ -10,6 +10,7 @@ enum field_kind {
 	FIELD_INTEGER,
 	FIELD_DECIMAL,
 	FIELD_TEXT,
+	FIELD_LIST, /* of numbers; only where all values of an event are told */
 };
 
 struct field_value {
@@ -20,6 +21,16 @@ struct field_value {
 	/* where the event lies, without a NUL; FIELD_INTEGER: the label of an enum, or NULL */
 	const char *text;
 	size_t size;
+	/* ---- where all values of an event are told ---- */
+	u8 bits; /* of an integer, of each of a list: 8, 16, 32 or 64; 0 = not known */
+	bool is_hex; /* it is shown with base 16 */
+	const u64 *items; /* FIELD_LIST: as integer; of decimals, the bits of each */
+	bool is_decimal; /* FIELD_LIST */
+	size_t count;
 };
+
+/* A field that is in others: "outer.inner". All is valid until it returns. */
+typedef void field_value_fn(void *arg, const char *name, size_t name_size,
+			    const struct field_value *value);
 
 #endif

@@ -20,21 +20,50 @@ static struct elf_file *candidate(char *path, const char *build_id)
 	return elf;
 }
 
+/*
+ * In a directory of a user's, or of a whole system: by build-id, as distributions lay debug files
+ * out and perf its cache, then by path and by name.
+ */
 static struct elf_file *in_place(const char *place, const char *path, const char *id)
 {
+	static const char *const by_id[] = {"", ".debug", "/elf", "/debug"},
+				 *const directories[] = {"", "/usr/lib/debug"},
+				 *const by_path[] = {"", ".debug"};
 	const char *slash = strrchr(path, '/');
 	struct elf_file *elf = NULL;
 
-	if (strlen(id) > 2) {
-		elf = candidate(xasprintf("%s/.build-id/%.2s/%s", place, id, id + 2), id);
-		if (!elf)
-			elf = candidate(xasprintf("%s/.build-id/%.2s/%s.debug", place, id, id + 2),
+	for (size_t d = 0; d < ARRAY_SIZE(directories) && strlen(id) > 2; d++)
+		for (size_t i = 0; i < ARRAY_SIZE(by_id) && !elf; i++)
+			elf = candidate(xasprintf("%s%s/.build-id/%.2s/%s%s", place, directories[d],
+						  id, id + 2, by_id[i]),
 					id);
+	for (size_t i = 0; i < ARRAY_SIZE(by_path) && !elf && slash; i++) {
+		if (slash != path)
+			elf = candidate(xasprintf("%s%s%s", place, path, by_path[i]), id);
+		if (!elf)
+			elf = candidate(xasprintf("%s%s%s", place, slash, by_path[i]), id);
 	}
-	if (!elf && *path == '/')
-		elf = candidate(xasprintf("%s%s", place, path), id);
-	if (!elf && slash)
-		elf = candidate(xasprintf("%s%s", place, slash), id);
+	return elf;
+}
+
+/* Where others of this user's tools keep such files; nothing is fetched. */
+static struct elf_file *in_caches(const char *path, const char *id)
+{
+	static const char *const names[] = {"executable", "debuginfo"};
+	const char *const home = getenv("HOME");
+	struct elf_file *elf = NULL;
+	char *place, *folder;
+
+	for (u32 i = 0; !elf && (folder = debuginfod_folder(i)); i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(names) && !elf && *folder; k++)
+			elf = candidate(xasprintf("%s/%s/%s", folder, id, names[k]), id);
+		free(folder);
+	}
+	if (elf || !home || *home != '/')
+		return elf;
+	place = xasprintf("%s/.debug", home); /* perf's */
+	elf = in_place(place, path, id);
+	free(place);
 	return elf;
 }
 
@@ -59,5 +88,7 @@ struct elf_file *recorded_file_open(const struct recorded_file_search *s)
 		elf = in_place(s->places[i], s->path, s->build_id);
 	if (!elf)
 		elf = candidate(xstrdup(s->path), s->build_id);
-	return elf ?: in_place("/usr/lib/debug", s->path, s->build_id);
+	if (!elf)
+		elf = in_place("/usr/lib/debug", s->path, s->build_id);
+	return elf ?: in_caches(s->path, s->build_id);
 }

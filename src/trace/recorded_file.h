@@ -7,8 +7,10 @@
 
 struct recorded_file_search {
 	/*
-	 * directories in which it is looked for first: as PLACE/path, PLACE/name and
-	 * PLACE/.build-id/xx/yyy[.debug]
+	 * directories in which it, or its debug file, is looked for first: as PLACE/path[.debug],
+	 * PLACE/name[.debug], [PLACE/usr/lib/debug/].build-id/xx/yyy with nothing, .debug, /elf or
+	 * /debug behind it. Then come its own path, /usr/lib/debug, the caches of debuginfod's
+	 * client and of perf.
 	 */
 	const char *const *places;
 	size_t nr_places;

@@ -9,19 +9,28 @@
 #include "base/foreign.h"
 #include "base/glob.h"
 #include "kernel/tracefs/event_name.h"
+#include "trace/clock/relation.h"
 
 /* Directories are the last one's. */
 static const struct recording_reader *const readers[] = {
-	&dat_reader,	   &perf_reader,   &perf_script_reader,
+	&dat_reader,	   &perf_reader,   &xen_reader, &perf_script_reader,
 	&trace_cmd_reader, &folded_reader, &ctf_reader,
 };
 
 #define DIRECTORIES (&ctf_reader)
 
+/* To be opened when all directories are. */
+struct found_file {
+	char *path;
+	struct clock_relation *relation; /* of the machine that it is of; NULL = this one */
+};
+
 struct recordings {
 	struct recordings_options options;
 	VECTOR(struct recording *) list;
-	VECTOR(char *) files; /* to be opened when all directories are */
+	VECTOR(struct found_file) files;
+	VECTOR(struct clock_relation *) machines;
+	s64 realtime; /* of this machine's clock, for what others recorded */
 	VECTOR(struct recorded_kind *) kinds;
 	struct arena arena;
 	struct recording *current; /* that recordings_next() gave */
@@ -50,7 +59,10 @@ void recordings_release(struct recordings *all)
 		free(path);
 	}
 	for (size_t i = 0; i < all->files.len; i++)
-		free(all->files.items[i]);
+		free(all->files.items[i].path);
+	for (size_t i = 0; i < all->machines.len; i++)
+		clock_relation_free(all->machines.items[i]);
+	vector_free(&all->machines);
 	if (all->printer)
 		ctf_printer_release(all->printer);
 	vector_free(&all->files);
@@ -95,7 +107,7 @@ const char *recording_is_style(const char *name)
 
 /* Takes the path. */
 static int open_one(struct recordings *all, const struct recording_reader *reader, char *path,
-		    struct diag *d)
+		    struct clock_relation *relation, struct diag *d)
 {
 	struct recording *r = NULL;
 	int rc = reader->open(all, path, d, &r);
@@ -107,12 +119,15 @@ static int open_one(struct recordings *all, const struct recording_reader *reade
 	r->reader = reader;
 	r->all = all;
 	r->path = path;
+	r->relation = relation;
+	if (relation && reader->rename_host)
+		reader->rename_host(r, relation->machine);
 	vector_push(&all->list, r);
 	return rc;
 }
 
 /* Recordings that are files of a directory: NAME.dat, NAME.data. How many there are. */
-static size_t files_in(struct recordings *all, const char *path)
+static size_t files_in(struct recordings *all, const char *path, struct clock_relation *relation)
 {
 	const size_t before = all->files.len;
 	DIR *dir = opendir(path);
@@ -127,7 +142,7 @@ static size_t files_in(struct recordings *all, const char *path)
 			continue;
 		file = xasprintf("%s/%s", path, e->d_name);
 		if (recording_recognise(file))
-			vector_push(&all->files, file);
+			vector_push(&all->files, (struct found_file){file, relation});
 		else
 			free(file);
 	}
@@ -143,37 +158,115 @@ static int refuse_kind(const char *path, struct diag *d)
 
 	if (stat(path, &st) || S_ISDIR(st.st_mode))
 		return 0;
-	if (S_ISREG(st.st_mode))
-		diag_error(d, NO_SPAN,
-			   "'%s' is no recording: neither trace.dat nor perf.data, nor the text of "
-			   "perf script or trace-cmd report, nor folded stacks",
-			   path);
-	else
+	if (S_ISREG(st.st_mode)) {
+		const int fd = foreign_open(path, NULL);
+
+		if (fd < 0) {
+			diag_error(d, NO_SPAN, "cannot open '%s': %s", path, strerror(-fd));
+			return fd;
+		}
+		close(fd);
+		diag_error(
+			d, NO_SPAN,
+			"'%s' is no recording: neither trace.dat nor perf.data, nor of xentrace, "
+			"nor the text of perf script or trace-cmd report, nor folded stacks",
+			path);
+	} else {
 		diag_error(d, NO_SPAN, "'%s' is neither a directory nor a file", path);
+	}
 	diag_hint(d, "a trace is a directory with a file named metadata (CTF), a trace.dat, or a "
 		     "perf.data");
 	return -EINVAL;
 }
 
-/* A directory may have traces, recordings of the kernel, or both; nothing is an error. */
-static int add_directory(struct recordings *all, const char *path, struct diag *d)
+/* What reads the directories of one machine. */
+static struct recording *directories_of(const struct recordings *all,
+					const struct clock_relation *relation)
 {
-	const bool has_files = files_in(all, path);
-	struct recording *first = NULL;
+	for (size_t i = 0; i < all->list.len; i++)
+		if (all->list.items[i]->reader == DIRECTORIES &&
+		    all->list.items[i]->relation == relation)
+			return all->list.items[i];
+	return NULL;
+}
+
+/* A directory may have traces, recordings of the kernel, or both; nothing is an error. */
+static int add_own(struct recordings *all, const char *path, struct clock_relation *relation,
+		   bool may_be_empty, struct diag *d)
+{
+	const bool has_files = files_in(all, path, relation) || may_be_empty;
+	struct recording *const first = directories_of(all, relation);
 	struct diag nothing = DIAG_INIT;
 	int rc;
 
-	for (size_t i = 0; i < all->list.len && !first; i++)
-		if (all->list.items[i]->reader == DIRECTORIES)
-			first = all->list.items[i];
 	if (first)
 		rc = first->reader->add(first, path, has_files ? &nothing : d);
 	else
-		rc = open_one(all, DIRECTORIES, xstrdup(path), has_files ? &nothing : d);
+		rc = open_one(all, DIRECTORIES, xstrdup(path), relation, has_files ? &nothing : d);
 	if (rc != -ENOENT && has_files)
 		diag_tell(&nothing);
 	diag_release(&nothing);
 	return rc == -ENOENT && has_files ? 0 : rc;
+}
+
+/* What must be known of the order of events. */
+static void doubt(const char *path, const struct clock_relation *r, struct diag *d)
+{
+	if (!r->bounds.all.len)
+		diag_warning(d, NO_SPAN,
+			     "%s: its clock was never compared with this one: its events stand "
+			     "where its calendar says",
+			     path);
+	if (r->bounds.jumps)
+		diag_warning(d, NO_SPAN,
+			     "%s: messages arrived before they were sent, by its clock: it jumped "
+			     "%u time%s, as a machine's does that stood still; between the two "
+			     "comparisons around a jump its events may stand before their causes",
+			     path, r->bounds.jumps, r->bounds.jumps == 1 ? "" : "s");
+}
+
+/* A directory of what another machine recorded. */
+static int add_machine(struct recordings *all, const char *path, struct diag *d)
+{
+	struct clock_relation *relation;
+	const int rc = clock_relation_read(path, d, &relation);
+
+	if (rc)
+		return rc;
+	vector_push(&all->machines, relation);
+	doubt(path, relation, d);
+	return add_own(all, path, relation, true, d);
+}
+
+/* Those of its directories that are other machines'. How many there are, or -errno. */
+static int add_machines(struct recordings *all, const char *path, struct diag *d)
+{
+	DIR *const dir = opendir(path);
+	struct dirent *e;
+	int count = 0, rc = 0;
+
+	while (dir && !rc && (e = readdir(dir))) {
+		char *const below = xasprintf("%s/%s", path, e->d_name);
+
+		if (*e->d_name != '.' && clock_relation_is_there(below)) {
+			rc = add_machine(all, below, d);
+			count++;
+		}
+		free(below);
+	}
+	if (dir)
+		closedir(dir);
+	return rc ?: count;
+}
+
+static int add_directory(struct recordings *all, const char *path, struct diag *d)
+{
+	int count;
+
+	if (clock_relation_is_there(path))
+		return add_machine(all, path, d);
+	count = add_machines(all, path, d);
+	return count < 0 ? count : add_own(all, path, NULL, count, d);
 }
 
 int recordings_add(struct recordings *all, const char *path, struct diag *d)
@@ -182,11 +275,16 @@ int recordings_add(struct recordings *all, const char *path, struct diag *d)
 
 	/* in a style of its own it is such a file, or is to be told that it is not */
 	if (all->options.style || recording_recognise(path)) {
-		vector_push(&all->files, xstrdup(path));
+		vector_push(&all->files, (struct found_file){xstrdup(path), NULL});
 		return 0;
 	}
 	rc = refuse_kind(path, d);
 	return rc ? rc : add_directory(all, path, d);
+}
+
+void recordings_take(struct recordings *all, struct recording *r)
+{
+	vector_push(&all->list, r);
 }
 
 /* ---- which events ---- */
@@ -236,12 +334,36 @@ static inline bool is_wanted(const struct recording *r)
 
 /* ---- the time line ---- */
 
+/* Times of another machine become this one's; what was recorded stays ns - origin_ns. */
+static void relate(struct recording *r)
+{
+	const s64 realtime = r->origin_ns ?: r->relation->realtime;
+	const s64 machine_ns = (s64)((u64)r->ns - (u64)realtime);
+	const s64 ours_ns = machine_ns + clock_relation_offset(r->relation, machine_ns, NULL);
+
+	r->ns = (s64)((u64)ours_ns + (u64)r->all->realtime);
+}
+
 static inline void advance(struct recording *r, struct diag *d)
 {
 	r->lost = 0;
 	do
 		r->has_event = r->reader->next(r, d);
 	while (r->has_event && !is_wanted(r));
+	if (r->relation && r->has_event && !r->is_unplaced)
+		relate(r);
+}
+
+/* As the recordings of this machine have it, so that both stand side by side to the nanosecond. */
+static s64 realtime_of(const struct recordings *all)
+{
+	for (size_t i = 0; i < all->list.len; i++) {
+		const struct recording *r = all->list.items[i];
+
+		if (!r->relation && r->has_event && r->origin_ns && !r->is_unplaced)
+			return r->origin_ns;
+	}
+	return all->machines.len ? all->machines.items[0]->host_realtime : 0;
 }
 
 /* The recordings of the kernel last: their place on the time line may depend on the others. */
@@ -250,7 +372,7 @@ int recordings_open(struct recordings *all, struct diag *d)
 	int rc = 0;
 
 	for (size_t i = 0; i < all->files.len && !rc; i++) {
-		char *const path = all->files.items[i];
+		char *const path = all->files.items[i].path;
 		const struct recording_reader *reader = recording_recognise(path);
 
 		const struct recording_reader *wanted =
@@ -261,11 +383,18 @@ int recordings_open(struct recordings *all, struct diag *d)
 				   wanted->name, path, reader->name);
 			return -EINVAL;
 		}
-		rc = open_one(all, reader ?: wanted ?: readers[0], xstrdup(path), d);
+		rc = open_one(all, reader ?: wanted ?: readers[0], xstrdup(path),
+			      all->files.items[i].relation, d);
 	}
-	all->printer = ctf_printer_new(&all->options.print, STDOUT_FILENO);
+	all->printer =
+		ctf_printer_new(&all->options.print, all->options.keeps_lines ? -1 : STDOUT_FILENO);
 	for (size_t i = 0; i < all->list.len && !rc; i++)
-		advance(all->list.items[i], d);
+		if (!all->list.items[i]->relation)
+			advance(all->list.items[i], d);
+	all->realtime = realtime_of(all);
+	for (size_t i = 0; i < all->list.len && !rc; i++)
+		if (all->list.items[i]->relation)
+			advance(all->list.items[i], d);
 	return rc;
 }
 
@@ -337,6 +466,23 @@ struct recorded_place recording_place(struct recording *r)
 	return place;
 }
 
+bool recorded_number(struct recording *r, const char *name, s64 *ret)
+{
+	const struct field_value v = r->reader->value(r, name, true);
+
+	*ret = (s64)v.integer;
+	return v.kind == FIELD_INTEGER;
+}
+
+bool recorded_text(struct recording *r, const char *name, const char **ret, size_t *ret_size)
+{
+	const struct field_value v = r->reader->value(r, name, true);
+
+	*ret = v.kind == FIELD_TEXT ? v.text : "";
+	*ret_size = v.kind == FIELD_TEXT ? v.size : 0;
+	return v.kind == FIELD_TEXT;
+}
+
 /* Behind a '#': tools that read lines of perf script skip it. */
 static int print_lost(struct recording *r)
 {
@@ -361,7 +507,12 @@ int recording_print(struct recording *r)
 
 int recordings_flush(struct recordings *all)
 {
-	return ctf_print_flush(all->printer);
+	return all->options.keeps_lines ? 0 : ctf_print_flush(all->printer);
+}
+
+const struct strbuf *recordings_lines(const struct recordings *all)
+{
+	return ctf_print_out(all->printer);
 }
 
 struct recording_loss recordings_loss(struct recordings *all, struct diag *d)
@@ -379,13 +530,35 @@ bool recordings_clock(const struct recordings *all, const char *host, const char
 	for (size_t i = 0; i < all->list.len; i++) {
 		const struct recording *r = all->list.items[i];
 
-		if (r->reader->clock && r->reader->clock(r, host, name, ret))
+		if (!r->relation && r->reader->clock && r->reader->clock(r, host, name, ret))
 			return true;
 	}
 	return false;
 }
 
+void recordings_each_machine(struct recordings *all,
+			     void (*fn)(void *arg, const struct clock_relation *r), void *arg)
+{
+	for (size_t i = 0; i < all->machines.len; i++)
+		fn(arg, all->machines.items[i]);
+}
+
+void recording_refuse_cycles(const char *path, struct diag *d)
+{
+	diag_error(d, NO_SPAN,
+		   "%s: its times are cycles of a processor, and nothing says how long one is",
+		   path);
+	diag_hint(d,
+		  "`xl info` of that host says it (cpu_mhz), and report, convert and pictures take "
+		  "it: --tsc-mhz 2394.454");
+}
+
 /* ---- all of them ---- */
+
+size_t recordings_count(const struct recordings *all)
+{
+	return all->list.len;
+}
 
 int recordings_each(struct recordings *all, int (*fn)(struct recording *r, void *arg), void *arg)
 {

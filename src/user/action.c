@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "base/stall.h"
 #include "user/snapshot.h"
 

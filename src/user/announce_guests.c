@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "user/proxy.h"
 
 #define USERS_MAX 256 /* with a proxy of their own; those beyond have one in common */
@@ -137,7 +138,7 @@ static bool guests_tell(const struct guests *g, const struct guest_message *m, i
 	int rc = proxy_send(g->channel, m, sizeof(*m), fd, false);
 
 	/* many come at once, and a busy machine has not let it run yet */
-	if (rc == -EAGAIN && poll(&room, 1, ROOM_MS) > 0)
+	if (rc == -EAGAIN && clock_poll(&room, 1, ROOM_MS) > 0)
 		rc = proxy_send(g->channel, m, sizeof(*m), fd, false);
 	return !rc;
 }

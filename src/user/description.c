@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/foreign.h"
 #include "base/glob.h"
+#include "base/nearest.h"
 #include "base/options.h"
 #include "base/process.h"
 #include "user/clock.h"

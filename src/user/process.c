@@ -263,7 +263,7 @@ static bool answers_take(struct user_processes *p, struct pollfd *polls, char *b
 		polls[i] = (struct pollfd){done ? -1 : p->all.items[i].socket, POLLIN, 0};
 		open += !done;
 	}
-	if (!open || poll(polls, p->all.len, ms) < 0)
+	if (!open || clock_poll(polls, p->all.len, ms) < 0)
 		return false;
 	for (size_t i = 0; i < p->all.len; i++) {
 		struct user_process *const process = &p->all.items[i];

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../lib/refusal.h"
+#include "lib/refusal.h"
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/file.h"

@@ -6,6 +6,7 @@
 
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "base/options.h"
 
 static const struct attribute {

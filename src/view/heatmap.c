@@ -151,8 +151,7 @@ static void add_xml(struct strbuf *out, const char *s)
 	escape_xml(out, s, strlen(s));
 }
 
-/* A value with the unit that suits its size. */
-static void add_value(struct strbuf *out, const char *unit, u64 value)
+void heatmap_add_value(struct strbuf *out, const char *unit, u64 value)
 {
 	static const char *const times[] = {"ns", "us", "ms", "s", NULL};
 	static const char *const sizes[] = {"bytes", "KiB", "MiB", "GiB", "TiB", NULL};
@@ -225,9 +224,9 @@ static void add_cell(struct strbuf *out, const struct picture *p, u32 column, u3
 	strbuf_addstr(out, " to ");
 	add_time(out, p->h->columns.items[last].to_ns);
 	strbuf_addstr(out, ", ");
-	add_value(out, p->h->unit, heatmap_row_begin(p->first_row + row));
+	heatmap_add_value(out, p->h->unit, heatmap_row_begin(p->first_row + row));
 	strbuf_addstr(out, " to ");
-	add_value(out, p->h->unit, heatmap_row_begin(p->first_row + row + 1));
+	heatmap_add_value(out, p->h->unit, heatmap_row_begin(p->first_row + row + 1));
 	strbuf_addf(out, ": %llu (%.1f %% of the column's %llu)</title></rect>\n",
 		    (unsigned long long)count, 100.0 * (double)count / (double)in_column,
 		    (unsigned long long)in_column);
@@ -260,7 +259,7 @@ static void add_value_axis(struct strbuf *out, const struct picture *p)
 			    "x=\"%d\" y=\"%u\" "
 			    "text-anchor=\"end\">",
 			    LEFT, y, LEFT + p->ncolumns * p->width, y, LEFT - 6, y + 4);
-		add_value(out, p->h->unit, heatmap_row_begin(p->first_row + r));
+		heatmap_add_value(out, p->h->unit, heatmap_row_begin(p->first_row + r));
 		strbuf_addstr(out, "</text>\n");
 	}
 }

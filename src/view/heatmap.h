@@ -17,7 +17,7 @@
 #ifndef PANTRACE_VIEW_HEATMAP_H
 #define PANTRACE_VIEW_HEATMAP_H
 
-#include "base/base.h"
+#include "base/strbuf.h"
 
 enum heatmap_format { HEATMAP_SVG, HEATMAP_HTML };
 
@@ -37,6 +37,8 @@ int heatmap_write(const struct heatmap *h, int fd, enum heatmap_format format);
 /* By the end of a file's name: ".svg", ".html", ".htm". False for another. */
 bool heatmap_format_of(const char *path, enum heatmap_format *ret);
 
+/* Appends a value with the unit that suits its size: "1.02 ms". */
+void heatmap_add_value(struct strbuf *out, const char *unit, u64 value);
 /* The row of a value and the least value of a row; for those who count elsewhere. */
 u32 heatmap_row(u64 value);
 u64 heatmap_row_begin(u32 row);

@@ -44,8 +44,23 @@ int output_open(struct output *o, const char *path, enum output_buffering buffer
 	return 0;
 }
 
+/* Whole lines are kept or dropped: each action commits its own. */
+static void hold(struct output *o)
+{
+	if (o->text.len > OUTPUT_HELD || o->is_full) {
+		o->text.len = o->held;
+		o->text.data[o->text.len] = 0;
+		o->is_full = true;
+	}
+	o->held = o->text.len;
+}
+
 int output_flush(struct output *o)
 {
+	if (o->is_held) {
+		hold(o);
+		return 0;
+	}
 	if (o->text.len && !o->error) {
 		o->error = -(o->may_stall ? stall_write(o->fd, o->text.data, o->text.len)
 					  : write_all(o->fd, o->text.data, o->text.len));
@@ -56,7 +71,7 @@ int output_flush(struct output *o)
 
 void output_commit(struct output *o)
 {
-	if (o->text.len >= OUTPUT_CHUNK || o->buffering == OUTPUT_NONE)
+	if (o->text.len >= OUTPUT_CHUNK || o->buffering == OUTPUT_NONE || o->is_held)
 		output_flush(o);
 }
 

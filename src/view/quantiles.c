@@ -20,7 +20,8 @@ static u64 upper_end(u32 row, u32 at)
 {
 	if (row < BITS)
 		return at;
-	return ((u64)(WIDTH + at + 1) << (row - BITS)) - 1;
+	/* The last one ends behind INT64_MIN. */
+	return MIN(((u64)(WIDTH + at + 1) << (row - BITS)) - 1, (u64)1 << 63);
 }
 
 static void into_bucket(struct quantiles *q, s64 value)

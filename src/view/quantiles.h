@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Quantiles of any number of values in bounded memory. Up to QUANTILES_EXACT values are kept and
- * answers are exact. Of more, values from 512 on share buckets of 1/256 of their size: an answer is
- * the upper end of its bucket, at most 0.4 % too large, and never above the maximum. Count, sum,
- * minimum and maximum are always exact.
+ * answers are exact. Of more, values from 512 on share buckets of 1/256 of their size, and an
+ * answer is the end of its bucket that is farther from 0: its magnitude is at most 1/256 (0.4 %)
+ * too large, and it is never outside of minimum and maximum. Below 512 all are exact; so are
+ * count, sum, minimum and maximum.
  */
 #ifndef PANTRACE_VIEW_QUANTILES_H
 #define PANTRACE_VIEW_QUANTILES_H

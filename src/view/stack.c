@@ -119,7 +119,7 @@ void stack_text(struct value_printer *p, struct strbuf *out, const struct type *
 	struct symbolizer *s = NULL;
 	u32 tgid = 0;
 
-	if (n && mode != STACK_RAW && p->symbols)
+	if (n && mode != STACK_RAW && p->symbols && !p->frame)
 		s = p->symbols(p->arg);
 	if (t->kind == TYPE_USTACK)
 		memcpy(&tgid, (const u8 *)data + 8, sizeof(tgid));
@@ -127,7 +127,10 @@ void stack_text(struct value_printer *p, struct strbuf *out, const struct type *
 	for (u32 i = 0; i < n; i++) {
 		struct frame f = {.address = frames[i]};
 
-		if (s)
+		if (p->frame)
+			f.is_known = p->frame(p->frame_arg, t->kind == TYPE_USTACK, tgid, f.address,
+					      &f.name);
+		else if (s)
 			f.is_known = t->kind == TYPE_USTACK
 					     ? symbolize_user(s, (pid_t)tgid, f.address, &f.name)
 					     : symbolize_kernel(s, f.address, &f.name);

@@ -4,6 +4,9 @@
 #include "base/escape.h"
 #include "view/disk.h"
 
+/* Of one value; damaged types are their own members. */
+enum { MAX_NESTING = 64, MAX_MEMBERS = 1 << 16 };
+
 static s64 widen(u64 v, u32 bits, bool is_signed)
 {
 	if (!bits || bits >= 64)
@@ -123,17 +126,29 @@ static void add_member(struct member_walk *w, const char *name, const struct typ
 	value_add(w->p, &w->to, t, data);
 }
 
+/* Of a record that is only declared the size comes with its definition. */
+static bool fits(struct value_printer *p, const struct type *t, const struct type_member *m)
+{
+	const u32 bits_end = (m->bit_offset & 63) + m->bit_size;
+
+	if (type_is_record(m->type))
+		type_complete(p->types, m->type);
+	return (u64)m->offset + (m->bit_size ? (bits_end + 7) / 8 : m->type->size) <= t->size;
+}
+
 static void walk_members(struct member_walk *w, const struct type *t, const u8 *data)
 {
-	if (type_complete(w->p->types, t) < 0)
+	struct value_printer *const p = w->p;
+
+	if (type_complete(p->types, t) < 0 || p->nesting == MAX_NESTING)
 		return;
-	for (u32 i = 0; i < t->count; i++) {
+	p->members = p->nesting++ ? p->members : 0;
+	for (u32 i = 0; i < t->count && p->members++ < MAX_MEMBERS; i++) {
 		const struct type_member *m = &t->members[i];
-		bool fits = (u64)m->offset + m->type->size <= t->size;
 		struct type widened = *type_int(8, m->type->is_signed);
 		s64 bits;
 
-		if (!fits)
+		if (!fits(p, t, m))
 			continue;
 		if (!m->name && type_is_record(m->type)) {
 			walk_members(w, m->type, data + m->offset);
@@ -148,6 +163,7 @@ static void walk_members(struct member_walk *w, const struct type *t, const u8 *
 			   m->bit_size ? (const void *)&bits : data + m->offset);
 		w->any = true;
 	}
+	p->nesting--;
 }
 
 static void text_record(struct value_printer *p, struct strbuf *out, const struct type *t,
@@ -176,11 +192,19 @@ static void text_list(struct value_printer *p, struct strbuf *out, const struct 
 	}
 }
 
+/* Those of no size are not shown: there may be any number of them. */
+static u32 elements_of(const struct type *array)
+{
+	const u32 size = array->element->size;
+
+	return size ? MIN(array->count, array->size / size) : 0;
+}
+
 static void text_array(struct value_printer *p, struct strbuf *out, const struct type *t,
 		       const u8 *data)
 {
 	strbuf_addch(out, '[');
-	for (u32 i = 0; i < t->count && (u64)(i + 1) * t->element->size <= t->size; i++) {
+	for (u32 i = 0; i < elements_of(t); i++) {
 		if (i)
 			strbuf_addch(out, ',');
 		value_text(p, out, t->element, data + (size_t)i * t->element->size);
@@ -241,7 +265,7 @@ void value_text(struct value_printer *p, struct strbuf *out, const struct type *
 static void json_list(struct value_printer *p, struct json *j, const struct type *t, const u8 *data)
 {
 	const u8 *bytes = NULL;
-	size_t n = t->count;
+	size_t n = t->kind == TYPE_ARRAY ? elements_of(t) : t->count;
 
 	json_array(j);
 	if (t->kind == TYPE_BUFFER)
@@ -251,7 +275,7 @@ static void json_list(struct value_printer *p, struct json *j, const struct type
 			json_u64(j, bytes[i]);
 		else if (t->kind == TYPE_TUPLE)
 			value_json(p, j, t->members[i].type, data + t->members[i].offset);
-		else if ((i + 1) * t->element->size <= t->size)
+		else
 			value_json(p, j, t->element, data + i * t->element->size);
 	}
 	json_end(j, ']');

@@ -38,12 +38,16 @@ struct value_printer {
 	bool is_compatible; /* as bpftrace does even where that is less than could be said */
 	void *arg;
 	struct symbolizer *(*symbols)(void *arg); /* made on first use; NULL result = no symbols */
+	/* Over recordings: names of frames, in place of symbols; false: unknown. NULL = live */
+	bool (*frame)(void *arg, bool is_user, u32 process, u64 address, struct symbol_name *ret);
+	void *frame_arg;
 	/* Frames of a stack by its id; returns how many, 0 = not found. */
 	u32 (*stack)(void *arg, bool is_user, u64 id, u64 *frames, u32 max);
 	void (*cgroup_path)(void *arg, struct strbuf *out, u64 id, const char *filter);
 	struct hashmap users; /* uid -> name, read from /etc/passwd once */
 	bool have_users;
 	struct disk_names *disks; /* made on first use */
+	u32 nesting, members; /* of the record that is printed: how deep, how many so far */
 	s64 boot_offset_ns; /* CLOCK_REALTIME - CLOCK_BOOTTIME */
 	s64 mono_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	bool have_offsets;

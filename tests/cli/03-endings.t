@@ -50,8 +50,10 @@ is "$rc" 0 "Ctrl-C: the recording ends well, whatever it makes of its command"
 
 # ---- outputs that take nothing ----
 
+"$pantrace" record -q -e sched_switch -o "$work/recorded.dat" -- sh -c 'sleep 0.1'
 failing=
 while read -r words; do
+	words=$(echo "$words" | sed "s|RECORDED|$work/recorded.dat|; s|WORK|$work|; s|PROGRAMS|$programs|")
 	for output in /dev/full closed; do
 		# shellcheck disable=SC2086
 		if [ $output = closed ]; then
@@ -99,6 +101,25 @@ bitesize -d 0.1
 hist -d 0.1 sched:sched_switch keys=prev_comm
 hist --engine bpf -d 0.1 sched:sched_switch keys=prev_comm
 tpoint -d 0.5 sched:sched_switch
+stat -e cs -d 0.1
+top -d 0.2
+show -t current_tracer
+status
+probe -L main -x PROGRAMS/typed
+cache
+report RECORDED
+report --json RECORDED
+report --count RECORDED
+report --top RECORDED
+convert --to ndjson RECORDED -
+convert --to parquet RECORDED -
+heatmap --text RECORDED
+timeline --text RECORDED
+flame --text -o - -a -d 0.2
+split -c -o WORK/piece RECORDED
+-q --from RECORDED -e tracepoint:sched:sched_switch{@=count()}
+help record
+record --help
 END
 is "$failing" "" "what cannot be written is a failure, in every command"
 
@@ -163,6 +184,10 @@ stop
 
 # ---- readers ----
 
+trap '"$pantrace" reset -q -B stalled 2>/dev/null; rm -rf "$work"' EXIT
+"$pantrace" record -q -e sched_switch -e raw_syscalls -o "$work/trace.dat" -- sh -c 'for i in $(seq 200); do /bin/true; done'
+"$pantrace" record -q -e sched:sched_switch -g -a -d 0.3 -o "$work/perf.data"
+"$pantrace" start -q -B stalled -e sched_switch -b 4096
 is "$(python3 "$(dirname "$0")/stalled-reader.py" "$pantrace" "$work")" "" \
 	"every command ends at once when its reader stalls (and says what is lost), or leaves"
 done_testing

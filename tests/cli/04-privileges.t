@@ -35,7 +35,7 @@ keeps()
 	keeps "$reader 1 $filter" opensnoop
 	keeps "$reader 1 $filter" syscount
 	keeps "$reader 1 $filter" -q -e 'profile:hz:9 { @[kstack] = count(); }'
-	keeps "c000080004 1 $filter" -q -e 'uprobe:libc:malloc { @[ustack] = count(); }'
+	keeps "c000080004 1 $filter" -q -e 'uprobe:libc:malloc /pid == 1/ { @[ustack] = count(); }'
 	keeps "c000080004 1 $filter" -q -e 'begin { cat("/proc/loadavg"); }  interval:s:1 { @ = 1; }'
 	keeps "c000000020 1 $filter" -q -c 'sleep 1000' -e 'interval:s:1 { @ = 1; }'
 	keeps "$all" -q --unsafe -e 'begin { system("true"); } interval:s:1 { @ = 1; }'

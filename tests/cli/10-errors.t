@@ -43,7 +43,7 @@ refused "process gone" 1 "(4194000|process)" -p 4194000 -e 'uprobe:libc:malloc {
 refused "no such command" 1 "nosuchcommand" -c /bin/nosuchcommand -e 'begin { 1 }'
 mkdir -p "$work/folders/true"
 (PATH="$work/folders:$PATH" "$pantrace" -q -e 'begin { 1 }' -c true) >"$work/out" 2>&1
-ok "a folder in \$PATH that is called like the command is passed over" || sed 's/^/# /' "$work/out"
+ok "a folder in \$PATH that is called like the command is passed over" || sed 's/^/# /' "$work/out" >&2
 refused "no BTF" 1 "BTF cannot be read" --btf /dev/null -e 'begin { print(curtask->pid) }'
 refused "unsafe" 1 "ERROR: .*unsafe" -e 'begin { system("id") }'
 refused "unknown option" 2 "unknown option" --frobnicate

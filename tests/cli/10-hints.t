@@ -10,6 +10,7 @@ mkdir "$work/bin"
 ln -s "$pantrace" "$work/bin/pantrace"
 PATH=$work/bin:$PATH
 cd "$work" || exit 1
+mkdir -m 755 traces
 : >"$work/met"
 
 # accepted COMMAND: is run until its end or for a moment; those that change the machine only say what they would do
@@ -25,6 +26,7 @@ s/^pantrace hist [a-z_]*:.*/& -d 0.1/; s/^pantrace -e/pantrace --dry-run -e/; s/
 	0 | 3 | 124) ok "is accepted: $command" ;;
 	*) fails "is accepted: $command: code $code: $(head -3 "$work/err")" ;;
 	esac
+	case $1 in "pantrace start "*) "$pantrace" reset -q ;; esac
 }
 fails() { false; ok "$1"; }
 # hinted WORDS...: fails, and what its message names is accepted
@@ -33,7 +35,7 @@ hinted()
 	timeout -s INT -k 20 60 "$pantrace" "$@" >"$work/out" 2>"$work/err" </dev/null
 	grep -o '`pantrace [^`]*`' "$work/err" | tr -d '`' >"$work/named"
 	[ -s "$work/named" ]
-	ok "pantrace $*: the message names a command" || sed 's/^/# /' "$work/err"
+	ok "pantrace $*: the message names a command" || sed 's/^/# /' "$work/err" >&2
 	while read -r command <&4; do
 		accepted "$command"
 	done 4<"$work/named"
@@ -59,7 +61,13 @@ hinted hist ''
 hinted stat -e cs-nosuch -- true
 hinted stat -e interval:s:1 -- true
 hinted stat -e 'cs /x == 1/' -- true
+"$pantrace" record -q -e sched_switch -o traces/trace.dat -- true >/dev/null 2>&1
+hinted --from traces -e 'kprobe:vfs_read { }'
 hinted user status hints-nobody
+hinted stop
+"$pantrace" start -q -B hints-session -e irq
+hinted start -B hints-session -e irq
+hinted stop -B hints-nobody
 hinted record -u 'hints:*' --to "unix:$work/socket"
 "$pantrace" user start hints-test -u 'hints:*' >/dev/null 2>&1
 hinted user untrack hints-test --pid 1
@@ -74,6 +82,7 @@ hinted user start hints-trigger -u 'hints:*'
 wait $trigger
 "$pantrace" user destroy hints-rings >/dev/null 2>&1
 hinted probe -n -x "$c" zzzzzzzz
+hinted probe -n -x "$c" 'work zzzzzzzz'
 "$pantrace" probe -q -x "$c" hints_probe:event=work >/dev/null 2>&1
 hinted probe -x "$c" hints_probe:event=work
 "$pantrace" user destroy hintsname >/dev/null 2>&1
@@ -88,6 +97,11 @@ while read -r pattern <&5; do
 	expression=$(printf '%s\n' "$pattern" | sed 's/[][\.*^$+?(){}|]/\\&/g; s/%\\*\.*\\*\**s/.*/g')
 	grep -Eqx -- "$expression" "$work/met" && continue
 	case $pattern in
+	"pantrace probe -V '%s'") : && ok "not met here: $pattern, of kernels with kprobes and debug symbols" ;;
+	*--locals*)
+		"$pantrace" record -q --call-graph dwarf -F 999 -o traces/samples.data -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done' >/dev/null 2>&1
+		accepted "$pattern"
+		;;
 	*%s:bpf:*) : && ok "not met here: $pattern, of kernels that trace BPF programs, while one runs" ;;
 	*'-e '*) accepted "pantrace -e 'tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", comm, str(args.filename)) }'" ;;
 	*%s*) fails "nothing here gives the hint '$pattern'" ;;

@@ -14,6 +14,6 @@ while IFS= read -r line <&3; do
 	run_a_moment 60 "exec $line"
 	# 124: it was ended. 3: events were lost on a busy machine.
 	case $rc in 0 | 3 | 124) ! grep -q ERROR "$work/err" ;; *) false ;; esac
-	ok "$line" || sed 's/^/# /' "$work/err" | head -5
+	ok "$line" || sed 's/^/# /' "$work/err" | head -5 >&2
 done 3<"$work/lines"
 done_testing

@@ -35,7 +35,7 @@ while IFS=$tab read -r name script <&3; do
 	else
 		[ $rc = 0 ]
 	fi
-	ok "help $name" || sed 's/^/# /' "$work/out" | head -5
+	ok "help $name" || sed 's/^/# /' "$work/out" | head -5 >&2
 done 3<"$work/examples"
 
 like "$("$pantrace" help llhist)" '^llhist_t llhist\(' "help of a function"

@@ -44,7 +44,10 @@ print(total)
 P
 stop
 like "$out" '^TIME +PID +LADDR:LPORT +-- +RADDR:RPORT +STATE$' "columns"
-is "$(echo "$out" | grep -c ' \(10\.231\.7\.1\|fd00:7::1\):[0-9]* *R> .*:7777 ')" "$(cat "$work/total")" "as many as the sockets count (tcpi_total_retrans)"
+# another tracer's program may have been at work on the CPU: such events are counted aloud
+missed=$(echo "$err" | sed -n 's/.*WARNING: \([0-9]*\) events were missed.*/\1/p')
+is "$(($(echo "$out" | grep -c ' \(10\.231\.7\.1\|fd00:7::1\):[0-9]* *R> .*:7777 ') + ${missed:-0}))" "$(cat "$work/total")" "as many as the sockets count (tcpi_total_retrans)" ||
+	echo "$out $err" | sed 's/^/# /' >&2
 like "$out" '^[0-2][0-9]:[0-5][0-9]:[0-5][0-9] [0-9]+ +10\.231\.7\.1:[0-9]+ +R> 10\.231\.7\.2:7777 +SYN_SENT$' "IPv4, with addresses, ports and state"
 if ip -6 addr show dev $dev 2>/dev/null | grep -q fd00:7::1; then
 	like "$out" ' fd00:7::1:[0-9]+ +R> fd00:7::2:7777 +SYN_SENT$' "IPv6"
@@ -91,15 +94,23 @@ c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 c.close()
 server.kill()
 P
-	for version in 4 6; do
-		here=10.231.7.1 there=10.231.7.2 shown='10\.231\.7\.'
-		[ $version = 4 ] || { here=fd00:7::1 there=fd00:7::2 shown=fd00:7::; }
+	# The timers that send again run on top of any thread.
+	established()
+	{
+		ip -n $ns route del blackhole 10.231.7.1 2>/dev/null
+		ip -n $ns -6 route del blackhole fd00:7::1 2>/dev/null
 		start tcpretrans
 		# shellcheck disable=SC2046
 		set -- $(python3 "$work/lossy.py" $version $here $there $ns 2>"$work/python.err")
 		port=${1:-} total=${2:-}
 		sleep 0.3
 		stop
+		[ -z "$port" ] || [ "$(echo "$out" | grep -c ":$port *R> ")" = "$total" ]
+	}
+	for version in 4 6; do
+		here=10.231.7.1 there=10.231.7.2 shown='10\.231\.7\.'
+		[ $version = 4 ] || { here=fd00:7::1 there=fd00:7::2 shown=fd00:7::; }
+		settled established
 		if [ -z "$port" ]; then
 			skip "IPv$version, established" "no connection: $(tail -1 "$work/python.err")"
 			continue
@@ -109,22 +120,27 @@ P
 	done
 	# The side that accepted: its IPv4 addresses say nothing there.
 	mkfifo "$work/word"
-	start tcpretrans
-	ip -n $ns -6 route del blackhole fd00:7::1 2>/dev/null
-	timeout 200 "$programs/tcp_lossy" answer fd00:7::1 7780 1000 >"$work/answer" 2>&1 <"$work/word" &
-	answer=$!
-	exec 3>"$work/word"
-	until_true grep -q listening "$work/answer"
-	ip netns exec $ns timeout 200 "$programs/tcp_lossy" read fd00:7::1 7780 &
-	reader=$!
-	until_true grep -q ready "$work/answer"
-	ip -n $ns -6 route add blackhole fd00:7::1 2>/dev/null
-	echo go >&3
-	exec 3>&-
-	wait $answer
-	kill $reader
-	sleep 0.3
-	stop
+	accepted()
+	{
+		start tcpretrans
+		ip -n $ns -6 route del blackhole fd00:7::1 2>/dev/null
+		timeout 200 "$programs/tcp_lossy" answer fd00:7::1 7780 1000 >"$work/answer" 2>&1 <"$work/word" &
+		answer=$!
+		exec 3>"$work/word"
+		until_true grep -q listening "$work/answer"
+		ip netns exec $ns timeout 200 "$programs/tcp_lossy" read fd00:7::1 7780 &
+		reader=$!
+		until_true grep -q ready "$work/answer"
+		ip -n $ns -6 route add blackhole fd00:7::1 2>/dev/null
+		echo go >&3
+		exec 3>&-
+		wait $answer
+		kill $reader
+		sleep 0.3
+		stop
+		[ "$(echo "$out" | grep -c ':7780 *R> ')" = "$(sed -n 's/^retransmits //p' "$work/answer")" ]
+	}
+	settled accepted
 	like "$out" ' fd00:7::1:7780 +R> fd00:7::2:[0-9]+ +ESTABLISHED$' "IPv6, the side that accepted"
 	is "$(echo "$out" | grep -c ':7780 *R> ')" "$(sed -n 's/^retransmits //p' "$work/answer")" "as often as its socket says"
 	run tcpretrans -l -d 0.2

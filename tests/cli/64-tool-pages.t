@@ -9,7 +9,7 @@ mkdir "$work/man"
 is "$(cat "$work/err")" "" "every page is made, without a complaint"
 if strip -o "$work/stripped" "$pantrace" 2>/dev/null && [ -d "$work/man" ]; then
 	(cd "$top" && scripts/install.sh "$pantrace" "$work/man" "$work/root" /usr) >"$work/out" 2>&1
-	ok "install succeeds" || sed 's/^/# /' "$work/out"
+	ok "install succeeds" || sed 's/^/# /' "$work/out" >&2
 fi
 root=$work/root/usr
 PATH=$root/bin:$PATH

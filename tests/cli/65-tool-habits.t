@@ -56,7 +56,7 @@ while IFS='|' read -r words kind duration <&3; do
 		ended_well && [ "$(wc -l <"$work/out")" -lt $least ] || break
 	done
 	ended_well
-	ok "$words $duration $seconds ends by itself (code $rc)" || sed 's/^/# /' "$work/err"
+	ok "$words $duration $seconds ends by itself (code $rc)" || sed 's/^/# /' "$work/err" >&2
 	[ "$(wc -l <"$work/out")" -ge $least ]
 	ok "$words: with output"
 

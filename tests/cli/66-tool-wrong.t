@@ -109,9 +109,9 @@ while IFS='|' read -r code word words <&3; do
 	rc=$?
 	is "$rc" "$code" "$words: the exit code"
 	grep -qF -- "$word" "$work/err"
-	ok "$words: names $word" || sed 's/^/# /' "$work/err"
+	ok "$words: names $word" || sed 's/^/# /' "$work/err" >&2
 	one_sentence "$work/err"
-	ok "$words: in one sentence" || sed 's/^/# /' "$work/err"
+	ok "$words: in one sentence" || sed 's/^/# /' "$work/err" >&2
 	unlike "$(cat "$work/err")" '(stdin|\.bt|snoop|count|slower|stat-hist|stat|size|latency|retrans):[0-9]+:[0-9]' "$words: no script is shown"
 done 3<"$work/table"
 
@@ -142,7 +142,7 @@ for tool in $("$pantrace" help --words | sed -n 's/	tool$//p') tpoint uprobe kpr
 	rc=$?
 	is "$rc" 4 "$tool without privilege: code 4"
 	one_sentence "$work/err"
-	ok "$tool without privilege: in one sentence" || sed 's/^/# /' "$work/err"
+	ok "$tool without privilege: in one sentence" || sed 's/^/# /' "$work/err" >&2
 	unlike "$(cat "$work/err")" ':[0-9]+:[0-9]' "$tool without privilege: no script is shown"
 done
 done_testing

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/user-lib.sh"
 
 cd "$work" || exit 1
+export XDG_CACHE_HOME="$work/cache" PANTRACE_INDEX=always # 'cache indexes' has something to show
 
 # Names that no JSON has as they are: C1, a turn of direction, bytes that are no UTF-8, quotes, an escape sequence.
 cat >"$work/odd.py" <<'P'
@@ -80,6 +81,10 @@ strict()
 	cd "$work" || exit 1
 	"$pantrace" record -q -u 'traced:*' -o ctf -- "$traced" 40
 	"$pantrace" record -q -u 'traced:*' -c ip,user_stack,vpid,procname -o contexts -- "$traced" 40
+	"$pantrace" agent "$work/agent" 2>agent.err &
+	until_true grep -q "waiting at" agent.err
+	"$pantrace" record -q -e sched:sched_process_exec -d 0.3 --guest "there=$work/agent" -e sched:sched_process_exec -o machines
+	kill $!
 	"$pantrace" user start box -u 'traced:*' --mode overwrite
 ) >/dev/null 2>&1
 "$traced" 400000 2000 >/dev/null 2>&1 &
@@ -97,15 +102,20 @@ script|-f json -e BEGIN{printf("%s",str(\$1));@a["x,y","z"]=1;@a["x","y,z"]=2;@b
 plain|list --json tracepoint:sched:*
 plain|list --json uprobe:$c:*
 plain|doctor --json
+plain|boot --json -e initcall
+plain|boot status --json
 plain|report --json $work/ctf
 plain|report --json $work/contexts
 plain|report --json -c $work/ctf
 plain|report --json --top $work/ctf
 event|convert --to ndjson $work/contexts -
+plain|heatmap --json $work/contexts
+rare|timeline --json $work/contexts
 plain|convert --to chrome $work/contexts -
 plain|crash --json $program
 plain|user list --json
 plain|user status --json
+plain|status --json
 plain|hist -j -d SECONDS syscalls:sys_enter_openat -k common_pid.execname,filename.hex,flags.log2 -v dfd
 plain|hist -j -d SECONDS --engine bpf syscalls:sys_enter_openat -k common_pid.execname,stacktrace
 event|tpoint -j -d SECONDS sched:sched_process_exec
@@ -119,7 +129,9 @@ rare|reset-ftrace --json -d
 rare|reset-ftrace --json --stale
 plain|probe --json -n -x $c work
 plain|cache --json list
+plain|cache --json indexes
 plain|stat --json -a -d SECONDS -e sched:sched_switch,cpu-clock
+plain|top -j -n 1 -d SECONDS
 plain|execsnoop -j -x -d SECONDS
 plain|opensnoop -j -d SECONDS
 plain|killsnoop -j -s -d SECONDS
@@ -135,7 +147,8 @@ disk|iosnoop -j --duration SECONDS
 disk|iolatency -j -T SECONDS 3
 disk|bitesize -j -d SECONDS
 T
-[ ! -s "$work/k.dat" ] || echo "plain|report --json $work/k.dat" >>"$work/table"
+[ ! -e "$work/machines/there" ] || echo "plain|info --json $work/machines" >>"$work/table"
+[ ! -s "$work/k.dat" ] || printf 'plain|%s --json %s\n' report "$work/k.dat" timeline "$work/k.dat" >>"$work/table"
 while IFS='|' read -r kind words <&3; do
 	[ "$kind" != disk ] || [ -n "$loop" ] || continue
 	table_words=$words
@@ -164,7 +177,7 @@ while IFS='|' read -r kind words <&3; do
 		continue
 	fi
 	[ $rc = 0 ] || [ $rc = 3 ]
-	ok "$words (code $rc)" || sed 's/^/# /' "$work/err" | head -3
+	ok "$words (code $rc)" || sed 's/^/# /' "$work/err" | head -3 >&2
 	strict "$words: strict JSON" "$kind"
 done 3<"$work/table"
 "$pantrace" user destroy box >/dev/null 2>&1

@@ -91,6 +91,30 @@ sleep 0.3
 stop
 is "$(echo "$out" | grep -c ': probe_')" 2 "an offset in the file"
 
+# ---- by debug information: variables by name, lines, as `pantrace probe` has them
+lines() { echo "$out" | sed -n 's/^.*: \([a-z_A-Z0-9]*\): (0x[0-9a-f]*) */\1 /p'; }
+run uprobe -q "p:$calls:work number text:string record->range.low seventh" 'number >= 1' -- "$calls" 3
+is "$(lines)" 'work number=1 text_string="item-1" low=0x1 seventh=77
+work number=2 text_string="item-2" low=0x2 seventh=77' "variables by name, members, a filter on them"
+run uprobe -q "$calls:negative \$params" -- "$calls" 2
+is "$(lines)" 'negative value=0
+negative value=1' "\$params, without the letter"
+run uprobe -q "p:$calls:work n=number fetched=%rdi:s32 \$arg1" -- "$calls" 1
+is "$rc/$(lines)" '0/work n=0 fetched=0 arg3=0x0' "beside fetch arguments"
+at=$(grep -n 'global_total += number' "$top/tests/programs/calls.c" | cut -d: -f1) begin=$(grep -n ' work(int number' "$top/tests/programs/calls.c" | cut -d: -f1)
+run uprobe -q "p:mine $calls:work:$((at - begin)) number" -- "$calls" 2
+is "$(lines)" 'mine number=0
+mine number=1' "a line of a function"
+run uprobe -q "p:$calls:calls.c:$at number" -- "$calls" 2
+is "$(lines)" 'work number=0
+work number=1' "of a file"
+run uprobe -q "p:$calls@calls.c:$at number" -- "$calls" 1
+is "$(lines)" 'work number=0' "in the other spelling"
+run uprobe -q "r:$calls:negative value"
+like "$rc/$err" "^2/.*You can't specify local variable for kretprobe" "at a return they are gone"
+run uprobe -q "p:$calls:work nosuch"
+like "$rc/$err" "^1/definition:1:6-12: ERROR: .*there is no variable of this name" "one that there is not"
+
 # ---- what is wrong is said at its place
 run uprobe "p:$calls:work a=%rdi b=%nosuch"
 like "$err" "^definition:1:[0-9]+-[0-9]+: ERROR: the probe 'work': Invalid register name" "an unknown register"

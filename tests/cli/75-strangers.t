@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Root's tool among users who mean it harm: links, FIFOs and bind mounts where it looks for programs, sockets that are not what they
 # seem, files of rings that name other users' processes. Nothing of anybody else's is removed, opened or believed.
-if [ "$(id -u)" = 0 ] && [ -z "$TEST_ALONE" ]; then
-	TEST_ALONE=1 exec unshare -m sh -c 'for d in /run /tmp /dev/shm; do mount -t tmpfs -o mode=1777 none $d; done; chmod 755 /run; exec sh "$0"' "$0"
-fi
+alone_in="/run /tmp /dev/shm"
+. "$(dirname "$0")/alone.sh"
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/user-app.sh"
 unset PANTRACE_RUNTIME XDG_RUNTIME_DIR
@@ -167,7 +166,7 @@ mkdir /tmp/trace && ln -s /tmp/pipe /tmp/trace/metadata
 $as_evil ln -s /tmp/pipe /dev/shm/3999996-a.pantrace
 timeout 20 "$pantrace" -l 'uprobe:/tmp/pipe:*' >out 2>err
 timeout 20 "$pantrace" report /tmp/trace >out 2>err
-is "$?" 1 "a FIFO is no trace" || sed 's/^/# /' err
+is "$?" 1 "a FIFO is no trace" || sed 's/^/# /' err >&2
 timeout 20 "$pantrace" crash 3999996 -o crash >out 2>err
 like "$(cat err)" "3999996-a.pantrace" "a link is no file of rings"
 [ ! -e /tmp/opened ]
@@ -232,7 +231,7 @@ $as_evil /tmp/speaker /tmp/pantrace-$evil/79 silent &
 silent=$!
 until_true [ -S /tmp/pantrace-$evil/79 ]
 timeout 7 "$pantrace" record -u 'counts:event' -o silent -- true >out 2>err </dev/null
-is "$?" 0 "a recording with two that do not answer does not take the time of all its questions" || sed 's/^/# /' err
+is "$?" 0 "a recording with two that do not answer does not take the time of all its questions" || sed 's/^/# /' err >&2
 is "$(grep -c "process $one (counts) does not answer" err)" 1 "who is stopped is named, once"
 is "$(grep -c "process $silent (speaker) does not answer" err)" 1 "and who is silent"
 crowd=
@@ -514,7 +513,7 @@ python3 many.py /run/pantrace/ask-$tracer "$(a_ring)" "$(./at)" $evil <stays >sa
 many=$!
 until_true grep -q . said-many
 stop
-is "$rc $(printf '%s\n' "$err" | grep -c "process $many of user $evil hands over more rings than a program has")" "3 1" "it is named, and the others are not read" || sed 's/^/# /' said-many
+is "$rc $(printf '%s\n' "$err" | grep -c "process $many of user $evil hands over more rings than a program has")" "3 1" "it is named, and the others are not read" || sed 's/^/# /' said-many >&2
 like "$err" "in crowded" "the recording ends" || echo "# $err" >&2
 kill $many $sleeper $model
 
@@ -552,7 +551,7 @@ python3 large.py /run/pantrace/ask-$watch "$(a_ring)" "$(./at)" $evil <stays >sa
 large=$!
 until_true grep -q . said-large
 until_true grep -q 'rings of other sizes' large.err
-like "$(cat large.err)" "process $large of user $evil has rings of other sizes than the session's; they are not read" "they are named" || sed 's/^/# /' said-large
+like "$(cat large.err)" "process $large of user $evil has rings of other sizes than the session's; they are not read" "they are named" || sed 's/^/# /' said-large >&2
 [ "$(awk '$1 == "VmHWM:" { print $2 }' /proc/$watch/status)" -lt 600000 ]
 ok "and take no memory" || grep VmHWM /proc/$watch/status | sed 's/^/# /'
 kill -TERM $watch

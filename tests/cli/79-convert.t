@@ -63,7 +63,7 @@ fi
 # killed while it writes: the file has no name yet
 for signal in INT KILL; do
 	mkdir killed
-	env --default-signal=INT "$pantrace" convert --to csv $(for i in $(seq 40); do echo kernel.data; done) killed/out 2>/dev/null &
+	env --default-signal=INT "$pantrace" convert --to csv $(for i in $(seq 400); do echo kernel.data; done) killed/out 2>/dev/null &
 	until_true sh -c "ls -l /proc/$!/fd | grep -q '(deleted)'"
 	kill -$signal $! 2>/dev/null
 	wait $! 2>/dev/null
@@ -335,7 +335,7 @@ ok "perfetto: protobuf" || cat "$work/why" >&2
 for name in kernel switches user; do
 judge "perfetto: $name: slices, instants, names, fields and call chains are those of chrome" $name.pftrace <<'P'
 # Field numbers of protos/perfetto/trace: trace_packet.proto, track_event/*.proto, interned_data.proto.
-import collections, json, re, struct, subprocess, sys
+import codecs, collections, json, re, struct, subprocess, sys
 sys.path.insert(0, ".")
 from protobuf import fields
 name = sys.argv[1].split(".")[0]
@@ -344,11 +344,15 @@ begin = int(chrome["otherData"]["begin_ns"])
 text = {k: {} for k in (1, 2, 5, 16, 17)}
 mappings, frames, chains, tracks, open_slices = {}, {}, {}, {}, collections.defaultdict(list)
 got, realtime = collections.Counter(), None
+# without \xNN: other tests name threads with what turns the direction of text; a byte that is no UTF-8 is U+00NN in JSON
+codecs.register_error("number", lambda e: ("".join(map(chr, e.object[e.start:e.end])), e.end))
+def plain(text):
+    return re.sub(r"(\\x[0-9a-f]{2})+", lambda m: bytes.fromhex(m[0].replace("\\x", "")).decode("utf-8", "number"), text)
 def value(a):
     if a[3]: return a[3][0]
     if a[5]: return struct.unpack("<d", a[5][0].to_bytes(8, "little"))[0]
     if a[4]: return a[4][0] - (1 << 64) if a[4][0] >> 63 else a[4][0]
-    if a[6]: return re.sub(r"\\x([0-9a-f]{2})", lambda m: chr(int(m[1], 16)), a[6][0].decode())
+    if a[6]: return plain(a[6][0].decode())
     if a[2]: return bool(a[2][0])
     if a[11]: return {m[10][0].decode(): value(m) for m in map(fields, a[11])}
     return [value(fields(e)) for e in a[12]] if a[12] else []
@@ -376,7 +380,7 @@ for packet in map(fields, fields(open(sys.argv[1], "rb").read())[1]):
             at, n, c, args, stack = open_slices[e[11][0]].pop()
             got["X", n, c, at, ns - at] += 1
             continue
-        n, c = text[2][e[10][0]], text[1][e[3][0]]
+        n, c = plain(text[2][e[10][0]]), text[1][e[3][0]]
         if e[9][0] == 1: open_slices[e[11][0]].append((ns, n, c, None, None))
         else: got["i", n, c, ns, json.dumps(arguments(e), sort_keys=True)] += 1
         if e[56] : assert all(chain(e[56][0]))
@@ -439,6 +443,21 @@ is "$(cat strange.folded)" "$(cat text.folded)" "and the others are converted"
 printf 'cpus=2\n          ls-926   [001] d..2. 36585.188777: sched_wakeup:         comm=a b pid=7 prio=120 target_cpu=001\nCPU:1 [LOST 5 EVENTS]\n          <idle>-0     [001] 36585.288777: kernel_stack:         <stack trace >\n=> do_idle (ffffffff82203249)\n=> cpu_startup_entry+0x5 (ffffffff82203250)\n' >trace-cmd.txt
 run convert --to ndjson trace-cmd.txt -
 is "$rc $(sed 's/,"text.*//' "$work/out" | tr '\n' ' ')" '3 {"time_ns":36585188777000,"event":"sched_wakeup","cpu":1,"context":{"procname":"ls","tid":926},"fields":{"comm":"a b","pid":7,"prio":120,"target_cpu":1} {"time_ns":36585288777000,"event":"kernel_stack","cpu":1,"context":{"procname":"<idle>","tid":0},"fields":{},"frames":["do_idle","cpu_startup_entry+0x5"] ' "the text of trace-cmd report: fields, a chain, and lost events"
+# each kind of slice: both its ends are one; where time goes backwards there are two instants
+for pair in irq_handler_entry,irq_handler_exit,eth0 workqueue_execute_start,workqueue_execute_end,wb_workfn \
+	reschedule_entry,reschedule_exit,reschedule_entry softirq_entry,softirq_exit,"softirq SCHED" sys_enter_openat,sys_exit_openat,openat func_entry,func_exit,"function 9"; do
+	IFS=, read -r begins ends name <<-P
+		$pair
+	P
+	for time in 300 100; do
+		printf '  sh-9     [000]   10.000200: %s: irq=5 name=eth0 vec=7 addr=9 function=wb_workfn\n  sh-9     [000]   10.000%s: %s: vec=7 addr=9\n' \
+			"$begins" $time "$ends" >pair.txt
+		run convert --to chrome pair.txt -
+		python3 -c 'import json, sys; print(*[(e["ph"], e["name"], e.get("dur")) for e in json.load(sys.stdin)["traceEvents"] if e["ph"] in "Xi"])' <out >items
+		is "$(cat items)" "$([ $time = 300 ] && echo "('X', '$name', 100.0)" || echo "('i', '$begins', None) ('i', '$ends', None)")" \
+			"$begins to $ends, $time: $([ $time = 300 ] && echo a slice || echo no slice)"
+	done
+done
 perf record -q -o nothing.data -e sched:sched_process_hang -- true >/dev/null 2>&1
 for to in ndjson csv folded speedscope pprof chrome perfetto; do
 	run convert --to $to nothing.data nothing.$to
@@ -448,4 +467,21 @@ done
 run convert -e cpu-clock --to pprof kernel.data -
 [ "$rc" = 0 ] && [ "$(zcat "$work/out" | cksum)" = "$(zcat cpu.pb.gz | cksum)" ]
 ok "binary to standard output, where that is no terminal"
+printf 'a;b 18446744073709551615\na;c 1\na;b 0\n' >large.folded
+for to in folded speedscope pprof; do
+	run convert --to $to large.folded -
+	like "$rc $err" "^1 .*$to: the sum of all weights is too large" "$to: no sum is wrapped around"
+done
+printf 'cpus=1\n sh-9 [000] 1.000000: a: b=1\nCPU:0 [EVENTS DROPPED]\n' >dropped.txt
+run convert --to csv dropped.txt -
+is "$rc" 3 "lost events that nobody counted are losses"
+{ printf ' sh-9 [000] 1.000000: a: b='; head -c 3000000 /dev/zero | tr '\0' x; printf '\n sh-9 [000] 2.000000: a: b=2\n'; } >long.txt
+run convert --to ndjson long.txt -
+like "$rc $(grep -c . out) $(printf '%s' "$err" | tail -1)" '^1 2 .*1 line is longer than 1 MiB' "a line that is read in part is told"
+for i in $(seq 30); do seq ${i}001 ${i}999 | sed "s/.*/ x-& [000] 1.000000: sys_enter_read: fd=1/"; done >threads.txt
+timeout 60 "$pantrace" convert threads.txt threads.json 2>err
+is "$? $(grep -o '"ph":"B"' threads.json | grep -c .)" "0 29970" "29,970 threads that wait at the end"
+printf ' s\033[2Jh-9 [000] 1.000000: a: b=\033[2J\n' >odd.txt
+script -qec "$pantrace convert --to csv odd.txt - 2>/dev/null" /dev/null </dev/null >typed
+is "$(grep -c "$(printf '\033')" typed) $(grep -c '2Jh' typed)" "0 1" "csv: nothing controls a terminal"
 done_testing

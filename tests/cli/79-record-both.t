@@ -23,4 +23,30 @@ else
 	skip "trace-cmd opens its part" "no trace-cmd"
 fi
 is "$(babeltrace2 both 2>/dev/null | grep -c traced:step)" 2000 "babeltrace2 opens the other"
+
+# ---- what there was before
+if command -v jq >/dev/null; then
+	cp /bin/sleep "$(printf 'od\033d\nna"me')"
+	"./$(printf 'od\033d\nna"me')" 1000 7</etc/passwd &
+	odd=$!
+	until_true sh -c "tr '\\0' ' ' </proc/$odd/cmdline | grep -q 'me 1000'"
+	run record -e sched:sched_process_exec -d 0.05 -o state
+	is "$rc" 0 "a directory: exit code" || printf '%s\n' "$err" >&2
+	of() { jq -r "select(.kind == \"$1\") | $2" state/state.ndjson; }
+	is "$(head -1 state/state.ndjson | jq -r '.kind, .format, .host' | tr '\n' ' ')$(tail -1 state/state.ndjson | jq -r .kind)" "system 1 $(uname -n) end" "state.ndjson: its first and last line"
+	is "$(of process "select(.pid == $odd) | .comm")" "$(cat /proc/$odd/comm)" "a process, whatever its name is"
+	is "$(of process "select(.pid == $odd) | .arguments[1]")/$(of thread "select(.tid == $odd) | .pid")" "1000/$odd" "its arguments; its thread"
+	is "$(of file "select(.pid == $odd and .fd == 7) | .path")" "$(readlink /proc/$odd/fd/7)" "what it has open"
+	[ "$(of mapping "select(.pid == $odd and (.path | startswith(\"/\"))) | .begin")" = "$(awk '$2 ~ /x/ && $6 ~ /^\// { sub("-.*", "", $1); print "0x" $1 }' /proc/$odd/maps)" ]
+	ok "where its code is mapped" || { of mapping "select(.pid == $odd)"; cat /proc/$odd/maps; } >&2
+	is "$(of mount .path | wc -l)/$(of interface .name | sort | tr '\n' ' ')" "$(wc -l </proc/self/mountinfo)/$(sed -n 's/^ *\([^ ]*\):.*/\1/p' /proc/net/dev | sort | tr '\n' ' ')" "mounts and interfaces"
+	is "$(of interrupt .number | sort -n | tr '\n' ' ')" "$(ls /sys/kernel/irq | sort -n | tr '\n' ' ')" "interrupts"
+	kill $odd
+	wait $odd 2>/dev/null
+	is "$(stat -c %a state/state.ndjson)" 600 "nobody else reads it"
+else
+	skip "state.ndjson" "no jq"
+fi
+run record -e sched:sched_process_exec -d 0.05 --no-state -o stateless
+is "$rc/$(ls stateless)" 0/trace.dat "--no-state"
 done_testing

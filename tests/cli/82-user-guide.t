@@ -9,7 +9,7 @@ page=$top/doc/libpantrace-guide.md
 sed -n '/^```c$/,/^```$/p' "$page" | sed '/^```/d' >shop.c
 ln -s "$pantrace" "$work/bin/pantrace"
 make -C "$top" -s NO_DEPS=1 lib-install PREFIX="$work/installed" >"$work/out" 2>&1
-ok "make lib-install" || sed 's/^/# /' "$work/out" | tail -5
+ok "make lib-install" || sed 's/^/# /' "$work/out" | tail -5 >&2
 PKG_CONFIG_PATH=$work/installed/lib/pkgconfig
 export PKG_CONFIG_PATH
 printf '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nexec sh -c "$3"\n' >ssh
@@ -27,10 +27,10 @@ check()
 {
 	[ -n "$command" ] || return
 	sh -c "$command" >"$work/got" 2>&1
-	ok "\$ $command" || sed 's/^/# /' "$work/got" | head -5
+	ok "\$ $command" || sed 's/^/# /' "$work/got" | head -5 >&2
 	while IFS= read -r line; do
 		[ -z "$line" ] || grep -Eq -- "$(pattern "$line")" "$work/got"
-		ok "  $line" || sed 's/^/# /' "$work/got" | head -5
+		ok "  $line" || sed 's/^/# /' "$work/got" | head -5 >&2
 	done <"$work/want"
 }
 

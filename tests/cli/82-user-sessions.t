@@ -58,7 +58,7 @@ started()
 
 # ---- list
 mkdir -m 700 "$PANTRACE_RUNTIME"
-./counts a -1 1000 &
+./counts a -1 10000 &
 one=$!
 started $one
 run user list
@@ -85,7 +85,8 @@ is "$rc" 0 "the second ends"
 kill -INT $first
 wait $first
 is $? 0 "the first ends"
-is "$(events both2/counts-[0-9]* | tail -1)" "$(events both2/counts-[0-9]*)" "babeltrace2 reads it"
+[ "$(events both2/counts-[0-9]*)" -ge 5000 ]
+ok "babeltrace2 reads it"
 is "$(cat warnings)" "" "without a warning"
 late=$(basename "$(ls -d both1/counts-* | grep -v -e "-$one$")")
 is "$(events "both1/$late")" 5000 "a program that starts later is recorded from its first event"
@@ -97,15 +98,15 @@ kill $one
 wait $one 2>/dev/null
 
 # ---- discard: read and lost is what was published
-run record -u 'counts:event' --sub-size 4K --subs 2 -o tiny -- ./counts tiny.n 3000000
+run record -u 'counts:event' --sub-size 4K --subs 2 -o tiny -- ./counts tiny.n 1000000
 case $rc in 0 | 3) ok "tiny rings (code $rc)" ;; *) false || ok "tiny rings: code $rc: $err" ;; esac
 read=$(printf '%s' "$err" | sed -n 's/^\([0-9]*\) events of.*/\1/p')
 lost=$(printf '%s' "$err" | sed -n 's/.*; \([0-9]*\) lost$/\1/p')
-is "$((read + lost))" 3000000 "conservation: $read read, $lost lost"
+is "$((read + lost))" 1000000 "conservation: $read read, $lost lost"
 is "$(events tiny)" "$read" "babeltrace2 counts the same"
-run record -u 'counts:event' --mode block=60s --sub-size 4K --subs 2 -o block -- ./counts block.n 500000
+run record -u 'counts:event' --mode block=60s --sub-size 4K --subs 2 -o block -- ./counts block.n 100000
 is "$rc" 0 "blocking: nothing is lost"
-is "$(events block)" 500000 "all is there"
+is "$(events block)" 100000 "all is there"
 
 # The recorder reads full rings to their end while the program waits (here: because it slept). It has to notice afterwards that
 # the sub-buffers it has read are left behind; else the program goes on at the pace of its looks at what is unfinished, one a second.
@@ -123,13 +124,13 @@ is "$? $(events slept)" "0 500000" "blocking: a recorder that slept catches up"
 # ---- 200 programs are killed at random moments, one is not
 mkdir killed
 start record -u 'counts:event' --sub-size 1M -o kills
-./counts healthy -1 2000 &
+./counts healthy -1 10000 &
 healthy=$!
 python3 - <<'EOF'
 import os, random, signal, subprocess, time
 random.seed(1)
 for i in range(200):
-    p = subprocess.Popen(["./counts", "killed/%d" % i, "-1", "100"])
+    p = subprocess.Popen(["./counts", "killed/%d" % i, "-1", "500"])
     if i % 4: # on a machine that is busy it may take long to begin
         while not os.path.exists("killed/%d" % i) or os.path.getsize("killed/%d" % i) < 4096: time.sleep(0.001)
     time.sleep(random.uniform(0.0, 0.03))
@@ -184,14 +185,15 @@ wait $program
 stop
 is "$rc" 0 "another recorder goes on with it"
 want=$(published go)
-rings=$(babeltrace2 keep1 keep2 2>warnings | grep "($program) counts:event" | sed 's/.*{ i = //' | sort -n | uniq | wc -l)
+babeltrace2 keep1 keep2 2>/dev/null | grep "($program) counts:event" | sed 's/.*{ i = \([0-9]*\).*/\1/' | sort -n | uniq >numbers
+rings=$(wc -l <numbers)
 before=$((want - rings))
 [ "$before" -ge 0 ] && [ "$rings" -gt 1000 ]
 ok "both together have the events since it began: $rings of $want"
-babeltrace2 keep1 keep2 2>/dev/null | grep "($program) counts:event" | sed 's/.*{ i = \([0-9]*\).*/\1/' | sort -n | uniq |
-	awk 'NR > 1 && $1 != last + 1 { gaps++ } { last = $1 } END { print gaps + 0, last }' >gaps
+awk 'NR > 1 && $1 != last + 1 { gaps++ } { last = $1 } END { print gaps + 0, last }' numbers >gaps
 is "$(cat gaps)" "0 59999" "without a gap between them"
-is "$(babeltrace2 keep2 2>/dev/null | grep -c "counts:event")" "$(babeltrace2 keep2 | grep -c counts:event)" "babeltrace2 reads the second part"
+babeltrace2 keep2 >keep2.txt 2>/dev/null
+is "$? $(grep -c "counts:event.*i = 59999," keep2.txt)" "0 1" "babeltrace2 reads the second part, to its end"
 run user destroy keep
 is "$rc" 0 "user destroy"
 

@@ -76,10 +76,10 @@ if [ -x /usr/sbin/sshd ]; then
 	PANTRACE_SSH=$work/ssh PANTRACE_REMOTE=$pantrace
 	export PANTRACE_SSH PANTRACE_REMOTE
 	run record -u 'traced:*' --to "ssh://root@127.0.0.1:2298/$work/far" -o here -- "$traced" 3000 500
-	is "$rc" 0 "a recording through sshd" || sed 's/^/# /' sshd.log | tail -3
+	is "$rc" 0 "a recording through sshd" || sed 's/^/# /' sshd.log | tail -3 >&2
 	all_read() { [ "$(grep -c traced:step: live.out)" -ge 3000 ]; }
 	until_true all_read
-	is "$(grep -c traced:step: live.out)" 3000 "a live reader at the far end saw every event" || sed 's/^/# /' live.err
+	is "$(grep -c traced:step: live.out)" 3000 "a live reader at the far end saw every event" || sed 's/^/# /' live.err >&2
 	kill -INT $reader
 	wait $reader
 	grep traced: live.out | sort -s -c -k1,1

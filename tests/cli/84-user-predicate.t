@@ -218,7 +218,7 @@ for fields in (b" 5:i 5:status\n", b" 5:i 5:status 300:x\n", b" 5:status" * 200 
 p.send_signal(signal.SIGINT)
 p.wait()
 EOF
-like "$(cat hostile.out)" "^alive b'ok.nfilter shop:reque'" "2000 mutilated requests do no harm" || sed 's/^/# /' hostile.out
+like "$(cat hostile.out)" "^alive b'ok.nfilter shop:reque'" "2000 mutilated requests do no harm" || sed 's/^/# /' hostile.out >&2
 # Another user's program that has other fields does not end the recording of the others; what it lacks then is told.
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$work" "$PANTRACE_RUNTIME"
@@ -268,7 +268,7 @@ ok "and of one that runs: each of its events is on" || "$pantrace" user list -p 
 sleep 0.3
 kill -INT $tracer
 wait $tracer
-is "$? $(babeltrace2 running 2>/dev/null | grep -c '{ i = [0-9]*[13579] }')" "0 0" "with its filter" || sed 's/^/# /' running.err
+is "$? $(babeltrace2 running 2>/dev/null | grep -c '{ i = [0-9]*[13579] }')" "0 0" "with its filter" || sed 's/^/# /' running.err >&2
 run user start box -u 'many:*' --filter "$filter"
 like "$rc $err" "^1 .*the filters of these events take [0-9]+ KB" "a session without a recorder, which has no room for them, is refused"
 kill $program

@@ -51,7 +51,7 @@ if command -v perf >/dev/null; then
 	like "$out" 'sdt_shop:request' "perf lists it" || cat perf.out
 	if perf probe sdt_shop:odd >perf.out 2>&1; then
 		perf stat -e sdt_shop:odd -x, ./shop >perf.out 2>&1
-		like "$(cat perf.out)" '^617,' "perf counts the same" || sed 's/^/# /' perf.out
+		like "$(cat perf.out)" '^617,' "perf counts the same" || sed 's/^/# /' perf.out >&2
 		perf probe -d 'sdt_shop:*' >/dev/null 2>&1
 	else
 		skip "perf counts the same" "perf probe: $(grep -m1 -i -e error -e fail perf.out)"

@@ -177,7 +177,7 @@ named() # NAME REASON WHAT
 mute unshare -m sh -c 'mount -o bind,ro /run /run && exec "$1"' sh
 named read-only 'it has events that are asked for, but no socket where programs are looked for' "a program that may not make its socket"
 mute env PANTRACE_RUNTIME="$work/elsewhere"
-named elsewhere 'it has events that are asked for, but no socket' "one with a socket elsewhere"
+named no-socket 'it has events that are asked for, but no socket' "one with a socket elsewhere"
 mute env PANTRACE_CONTROL=0
 named forbidden 'it was started with PANTRACE_CONTROL=0' "one that is not to be asked"
 mute env PANTRACE_CONTROL=0

@@ -169,7 +169,7 @@ until_true listens
 kill -0 $closed
 ok "a program that may not open its own /proc/self/mem"
 PANTRACE_RUNTIME=$own setpriv --reuid=65534 --regid=65534 --clear-groups "$pantrace" record -u 'app:*' -o "$own/trace" -d 1 >"$work/out" 2>"$work/err"
-is $? 0 "is recorded" || sed 's/^/# /' "$work/err"
+is $? 0 "is recorded" || sed 's/^/# /' "$work/err" >&2
 like "$(cat "$work/err")" '[1-9][0-9]* events of 1 process' "with its events"
 kill $closed
 wait $closed 2>/dev/null

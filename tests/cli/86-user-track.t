@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Which processes of a session record: by pid, user and group; those that run, those that start later, forked children, and
 # a process that changes its user. Truth is what the rings hold: each program writes who it is.
-if [ "$(id -u)" = 0 ] && [ -z "$TEST_ALONE" ]; then
-	TEST_ALONE=1 exec unshare -m sh -c 'for d in /run /tmp /dev/shm; do mount -t tmpfs -o mode=1777 none $d; done; chmod 755 /run; exec sh "$0"' "$0"
-fi
+alone_in="/run /tmp /dev/shm"
+. "$(dirname "$0")/alone.sh"
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/user-app.sh"
 cd "$work" || exit 1

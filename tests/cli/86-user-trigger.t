@@ -131,9 +131,9 @@ if unshare -m mount -t tmpfs none /dev/shm 2>/dev/null; then
 	waits step:at notify
 	unshare -m sh -c 'mount -t tmpfs none /dev/shm; echo 77 | ./step' >hidden.out
 	until_true grep -q step:at trigger.out
-	ok "a program with a /dev/shm of its own, however short it lives" || sed 's/^/# /' trigger.err
+	ok "a program with a /dev/shm of its own, however short it lives" || sed 's/^/# /' trigger.err >&2
 	ends
-	is "$code" 0 "nothing is missing" || sed 's/^/# /' trigger.err
+	is "$code" 0 "nothing is missing" || sed 's/^/# /' trigger.err >&2
 else
 	skip "programs that see another /dev/shm" "no mount namespaces"
 fi

@@ -52,7 +52,14 @@ perf record -q -o - -e raw_syscalls:sys_exit -- ls / 2>/dev/null >pipe
 same pipe "what perf record wrote to a pipe"
 record clock -e cpu-clock -- ./spin
 same_but_names clock "samples"
-record chains -g -e cpu-clock -- ./spin
+# A sample may come anywhere: in code whose names perf and pantrace choose differently, too.
+sampled()
+{
+	record chains -g -e cpu-clock -- ./spin
+	perf script -i chains 2>/dev/null | unnamed >"$work/want"
+	"$pantrace" report chains 2>"$work/err" | unnamed | diff "$work/want" - >&2
+}
+settled sampled
 same_but_names chains "samples with call chains"
 record points -g -e raw_syscalls:sys_exit -- ./spin
 same_but_names points "tracepoints with call chains"
@@ -84,13 +91,17 @@ assert all(begin - 2 < int(e["time_ns"]) / 1e9 < begin + 600 for e in events), e
 assert all(int(a["time_ns"]) <= int(b["time_ns"]) for a, b in zip(events, events[1:]))
 assert sum(e["event"] == "raw_syscalls:sys_exit" and e["fields"]["id"] == 110 for e in events) == 500
 assert any(any(f.startswith("inner_spin+0x") for f in e.get("frames", [])) for e in events)' 2>"$work/why"
-ok "--json: times of day, fields, frames" || sed 's/^/# /' "$work/why"
+ok "--json: times of day, fields, frames" || sed 's/^/# /' "$work/why" >&2
 
 # Another program at that path has other addresses.
 sed -i 's/inner_spin/other_name/g' spin.c
 mkdir kept && mv spin kept/
 gcc -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,--build-id -o spin spin.c
+# perf has kept the first one in ~/.debug
+home=$HOME
+HOME=$work/none
 run report chains
+HOME=$home
 unlike "$out" 'inner_spin|other_name' "a file with another build-id gives no names"
 like "$out" '\[unknown\] \([^)]*/spin\)' "its addresses are shown"
 run report --files kept chains
@@ -126,6 +137,13 @@ like "$rc $err" '^1 .*big-endian' "of a machine of the other byte order: refused
 : >empty
 run report empty
 like "$rc $err" "^1 .*'empty' is no recording" "an empty file"
+cp "$pantrace" tool
+cp tracepoints private
+chmod 711 "$work"
+chmod 755 tool
+chmod 600 private
+err=$(setpriv --reuid=nobody --clear-groups ./tool report private 2>&1)
+like "$? $err" "^1 .*cannot open 'private': Permission denied" "one that its reader may not open"
 run report -f trace-cmd tracepoints
 like "$rc $err" '^1 .*-f trace-cmd is for a trace.dat' "another tool's lines"
 run report --live tracepoints

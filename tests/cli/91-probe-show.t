@@ -142,7 +142,7 @@ like "$err" "HINT: .*-s DIRECTORY" "and -s"
 run probe -x demo -L handle -s moved
 like "$out" "^<handle@moved/demo.c:0>" "-s: where it is now"
 run probe -x demo -L handle -s nowhere
-like "$err" "-s DIRECTORY is the folder that has $work/demo.c" "-s elsewhere"
+like "$err" "-s DIRECTORY is the directory that contains $work/demo.c" "-s elsewhere"
 touch -d '+1 hour' moved/demo.c
 run probe -x demo -L handle -s moved
 like "$err" "WARNING: moved/demo.c is newer than .*/demo" "a source that is newer"

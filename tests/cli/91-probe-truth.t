@@ -48,4 +48,29 @@ for build in "gcc -O0 -gdwarf-4" "gcc -O0 -gdwarf-5" "gcc -O1 -gdwarf-4" "gcc -O
 	fi
 	$pantrace probe -q -d 'truth:*'
 done
+
+# gcc moves the end of a function that mostly returns early into a function of its own, "limited.part.0", and may inline both: a call is
+# still one event.
+cat >"$work/split.c" <<'C'
+#include <stdio.h>
+struct pair { int first, second; };
+struct pair now = {1, 2};
+__attribute__((noinline)) int told(struct pair *p, struct pair *q, int x) { return printf("%d %d %d\n", p->first, q->second, x); }
+int limited(struct pair *p, unsigned which, struct pair *wanted)
+{
+	struct pair *old = &now + which;
+	if (old->first != wanted->first)
+		return told(&now, p, 7);
+	return 0;
+}
+int one(struct pair *p) { return limited(p, 0, p + 1); }
+int two(struct pair *p) { return limited(p, 0, p + 2); }
+int main(int c, char **v) { struct pair t[3] = {{1, 1}, {2, 2}, {c, 3}}; return v && one(t) + two(t) + limited(t, 0, t) > 0 ? 0 : 1; }
+C
+gcc -g -O2 -o "$work/split" "$work/split.c"
+$pantrace probe -q -x "$work/split" truth:limited=limited
+is "$($pantrace -q -e 'tracepoint:truth:limited { @ = count(); }' -c "$work/split" | sed -n 's/^@: //p')" 3 "a function that the compiler has split: three calls, three events"
+$pantrace probe -q -d 'truth:*'
+is "$($pantrace -q -e "uprobe:$work/split:limited:0 { @ = count(); }" -c "$work/split" | sed -n 's/^@: //p')" 3 "  by its line 0, too"
+like "$($pantrace probe -x "$work/split" -D limited:4 2>&1)" 'p:probe_split/limited_L4' "  lines of its rest have code"
 done_testing

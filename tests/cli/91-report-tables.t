@@ -15,7 +15,8 @@ __attribute__((noinline)) void inner_spin(void) { leaf(20000000); for (int i = 0
 __attribute__((noinline)) void outer_spin(void) { inner_spin(); leaf(20000000); n++; }
 int main(void) { outer_spin(); return 0; }
 C
-gcc -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,--build-id -o spin spin.c || exit 1
+# static: the samples of a start by ld.so would have the names that its debug file says, inlined ones, too
+gcc -O1 -g -static -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,--build-id -o spin spin.c || exit 1
 perf record -q -o chains -g -F 999 -e cpu-clock -- ./spin >/dev/null 2>&1
 perf record -q -o calls -e raw_syscalls:sys_enter,raw_syscalls:sys_exit -- sh -c './spin; ls / >/dev/null' >/dev/null 2>&1
 perf record -q -o other -e raw_syscalls:sys_enter,raw_syscalls:sys_exit -- ls / >/dev/null 2>&1
@@ -40,6 +41,9 @@ is "$("$pantrace" report --top stack --json chains | jq -s 'map(.count) | add')"
 "$pantrace" report calls | awk '{ split($0, f, /: +/); n = split($0, w, " "); print w[1] "-" w[2], w[5] }' | sed 's/:$//' | sort | uniq -c | awk '{ print $1, $3, $2 }' | sort >want
 "$pantrace" report --top event,task -f csv calls | awk -F, 'NR > 1 { print $2, $3, $4 }' | sort >got
 is "$(cat got)" "$(cat want)" "--top event,task -f csv: as counted from the lines"
+perf record -q -o waking -e sched:sched_waking -- sh -c 'ls / | cat >/dev/null' >/dev/null 2>&1
+perf script -i waking -F comm,tid 2>/dev/null | awk '{ print $1 "-" $2 }' | sort | uniq -c | awk '{ print $1, $2 }' >want
+is "$("$pantrace" report --top task -f csv waking | awk -F, 'NR > 1 { print $2, $3 }' | sort -k 2)" "$(sort -k 2 want)" "a task is who had the event, not whom its fields name"
 is "$("$pantrace" report --top calls)" "$("$pantrace" report --top=event,task calls)" "--top alone: by event and task"
 is "$("$pantrace" report --top id -e sys_enter -w 'comm == "spin"' --json calls | jq -c 'select(.id == "110") | .count')" 500 "--top FIELD"
 "$pantrace" report --top event --sum ret -e sys_exit --json -w 'ret < 100000' calls | jq -r '"\(.count) \(.sum) \(.max)"' >got
@@ -60,6 +64,22 @@ run report --latency 'latency(raw_syscalls:sys_enter /id == 110/, raw_syscalls:s
 is "$(printf '%s\n' "$out" | awk 'NR == 2 { print $1 }')" 500 "conditions, and the spelling of triggers"
 like "$(printf '%s\n' "$out" | tr '\n' ' ')" 'seconds: \[' "the distribution"
 is "$(printf '%s\n' "$out" | awk '/\|/ { sub(/.*\)|.*\]/, ""); n += $1 } END { print n }')" 500 "its buckets add up"
+perf script --ns -i calls -F tid,time,event 2>/dev/null | /usr/bin/python3 -c '
+import math, sys
+begun, took = {}, []
+for line in sys.stdin:
+    tid, time, event = line.split()[:3]
+    at = int(time.rstrip(":").replace(".", ""))
+    if event == "raw_syscalls:sys_enter:":
+        begun[tid] = at
+    elif tid in begun:
+        took.append(at - begun.pop(tid))
+took.sort()
+print(len(took), *(took[max(0, math.ceil(len(took) * p) - 1)] for p in (.5, .9, .99)), took[-1])' >want
+"$pantrace" report --latency 'sys_enter,sys_exit' --json calls | jq -r '"\(.count) \(.p50_ns) \(.p90_ns) \(.p99_ns) \(.max_ns)"' >got
+# of more than 1024 values, at most 0.4 % above
+paste -d ' ' want got | awk '{ for (i = 1; i <= 5; i++) if ($(i + 5) < $i || $(i + 5) > $i * 1.004) exit 1 }'
+ok "percentiles: those of all values, sorted" || cat want got
 run report --latency 'sys_enter,sys_exit,id' calls
 is "$rc" 0 "a key that is a field"
 # the same workload seen from outside: a second of sleep
@@ -120,4 +140,17 @@ run report --latency sys_enter,foo calls
 like "$rc $err" "^1 .*no event 'foo' was recorded" "--latency to what was not recorded"
 run report --top a,,b calls
 like "$rc $err" '^2 .*a key is empty' "an empty key"
+printf ' sh-9 [000] 1.0: a:b: n=18446744073709551615 m=9223372036854775807 k=-9223372036854775808\n%.0s' 1 2 >large.txt
+for field in n m k; do
+	run report --sum $field large.txt
+	like "$rc $out$err" "^1 ERROR: '$field' or its sum does not fit 63 bits" "--sum $field: no sum is wrapped around"
+done
+perf record -q --period -o weights -g -c 1000003 -e cpu-clock:u -- ./spin >/dev/null 2>&1
+perl -0777 -pe 's/\x43\x42\x0f\0{5}/\xff\xff\xff\xff\xff\xff\xff\x7f/g' weights >large.data
+for option in '--top symbol' '--calls main' '--annotate leaf'; do
+	run report $option large.data
+	like "$rc $out$err" "^1 ERROR: 'period' or its sum does not fit 63 bits" "$option: no sum is wrapped around"
+done
+run report -n 1 -w 'k < 0' large.txt
+like "$rc $out" '^0 .*k=-9223372036854775808' "the least number is one"
 done_testing

@@ -3,38 +3,13 @@
 # The page of flame graphs in a headless Chromium: it draws, searches, zooms by keys, comes back to its state from the
 # address, has its numbers as report has them, survives hostile names, and asks the network for nothing.
 # parallel: it traces its own children only
-import atexit
-import os
 import re
 import subprocess
-import sys
-import tempfile
-import shutil
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, here)
-pantrace = os.environ.get('PANTRACE', here + '/../../build/pantrace')
-for program in ('chromium', 'perf'):
-    if not shutil.which(program):
-        print(f'1..0 # SKIP no {program}')
-        sys.exit(0)
-from browser import Browser  # noqa: E402
+from browser import Browser
+from tap import done, equal, need, ok, pantrace, scratch
 
-tests = 0
-
-
-def ok(condition, what, *why):
-    global tests
-    tests += 1
-    print(('' if condition else 'not ') + f'ok {tests} - {what}')
-    if not condition:
-        for w in why:
-            print('#', w)
-
-
-def equal(got, want, what):
-    ok(got == want, what, f'got:  {got!r}', f'want: {want!r}')
-
+need('chromium', 'perf')
 
 # Names as a hostile program may have them: HTML, a script's end, quotes, ESC, a text's direction.
 HOSTILE = ['<img src=x onerror=alert(1)>', '</script><script>alert(1)</script>', 'quotes "\'`${1}', 'escape \x1b[31m', 'turned \u202eabc']
@@ -46,9 +21,7 @@ __attribute__((noinline)) void big(void) { burn(250000); burn(250000); }
 __attribute__((noinline)) void small(void) { burn(100000); }
 int main(void) { for (int i = 0; i < 300; i++) { big(); small(); %s } }
 '''
-work = tempfile.mkdtemp(prefix='pantrace-test.')
-atexit.register(shutil.rmtree, work, True)
-os.chdir(work)
+work = scratch()
 # No compiler takes such names: they are put into the file in place of others of their length.
 plain = [f'plain_{i}'.ljust(len(n.encode()), '_') for i, n in enumerate(HOSTILE)]
 functions = ''.join(f'__attribute__((noinline)) void {n}(void) {{ burn(20000); }}\n' for n in plain)
@@ -87,6 +60,7 @@ with Browser() as b:
     # the table against the samples: main is below every stack of the program
     table = b.run('''Object.fromEntries([...document.querySelectorAll('#tables tbody tr')].map(r =>
         [r.cells[0].textContent, [...r.cells].map(c => c.textContent)]))''')
+    equal(table['main'][5], 'program', 'main is of the program')
     script = subprocess.run(['perf', 'script', '-i', 'a.data', '-F', 'ip,sym'], capture_output=True, text=True).stdout
     stacks = [[line.split(None, 1)[1] for line in s.splitlines()] for s in re.split(r'\n\s*\n', script.strip())]
     for name in ('big', 'burn', 'main'):
@@ -166,4 +140,4 @@ with Browser(dark=True) as b:
     ok(b.run('getComputedStyle(document.body).backgroundColor') != 'rgb(255, 255, 255)', 'dark where the system is')
     equal(b.complaints(), [], 'no error')
 
-print(f'1..{tests}')
+done()

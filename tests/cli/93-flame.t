@@ -63,7 +63,7 @@ run flame --by pid --text a.data
 like "$out" "w [0-9]+$" "--by pid"
 run flame --by none --text a.data
 unlike "$out" "^ *[0-9.]+% +[0-9]+ +w$" "--by none"
-period=$(perf script -i a.data -F period 2>/dev/null | awk '{ n += $1 } END { printf "%d", n }')
+period=$(perf script -i a.data -F period 2>/dev/null | awk '{ n += $1 } END { printf "%.0f", n }')
 run flame --text a.data
 like "$(echo $out)" "SHARE ns FRAME 100.00% $period all" "samples count as much as their periods say"
 run flame --weight period --text a.data
@@ -91,13 +91,65 @@ idle 4 samples 875.3 314.7" "folded stacks"
 perf script -i a.data >a.txt 2>/dev/null
 run flame -o from-text.svg --title x a.txt
 run flame -o from-data.svg --title x a.data
-is "$(grep -c '<rect' from-text.svg)" "$(grep -c '<rect' from-data.svg)" "the text of perf script: as many frames as of its recording"
+# perf's text does not name what was inlined into the loader's and libc's functions
+own() { grep -oE '<title>(all|w|_start|main|big|small|burn) [^<]*' $1 | sort; }
+is "$(own from-text.svg)" "$(own from-data.svg)" "the text of perf script: the frames of its recording"
 printf 'a;b 9007199254740993\nc 18437736874454810622\n' >large.folded
 run flame --text large.folded
 like "$(echo $out)" " 18446744073709551615 all .* 9007199254740993 in 2 frames" "counts beyond 2^53"
 printf 'a;b 9007199254740993\nc 18437736874454810623\n' >large.folded
 run flame --text large.folded
 like "$rc $err" "^1 .*too large for 64 bits" "and no further than 64 bits"
+
+# ---- recorded and drawn in one go ----
+
+cat >nap.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+volatile unsigned long s;
+void burn(int n) { for (int i = 0; i < n; i++) s += i * n; }
+void nap(void) { usleep(5000); }
+int main(int argc, char **argv) { for (int i = 0; i < 100; i++) { burn(300000); nap(); } return argc > 1 ? atoi(argv[1]) : 0; }
+C
+gcc -g -fno-omit-frame-pointer nap.c -o nap
+mkdir own
+export TMPDIR=$work/own
+run flame --text -- ./nap 7
+like "$rc $(echo $out)" "^7 Flame graph of ./nap 7.* ns FRAME.* nap.* main.* burn" "a command: recorded, drawn, and its exit code"
+run flame --text --offcpu -- ./nap
+away=$(printf '%s\n' "$out" | awk '$3 == "all" { print $2 }')
+[ "$rc" = 0 ] && [ "${away:-0}" -ge 500000000 ]
+ok "--offcpu: a hundred naps of 5 ms are 500 ms at least ($away)"
+perf record -q -a -m 8M -e sched:sched_switch -g -o switch.data -- ./nap >/dev/null 2>&1
+run flame --text --offcpu -w 'comm == "nap"' switch.data
+like "$rc $(echo $out)" "^0 Off-CPU time of switch.data.* ns FRAME.* main" "--offcpu of a recording of perf"
+ours=$(printf '%s\n' "$out" | awk '$3 == "all" { print $2 }')
+theirs=$(perf script -i switch.data -F comm,tid,time,event,trace --ns 2>/dev/null | awk '
+	/sched_switch:/ {
+		match($0, /[0-9]+\.[0-9]+:/); t = substr($0, RSTART, RLENGTH - 1); split(t, p, "."); now = p[1] * 1000000000 + p[2]
+		match($0, /prev_pid=[0-9]+/); prev = substr($0, RSTART + 9, RLENGTH - 9)
+		match($0, /next_pid=[0-9]+/); next_ = substr($0, RSTART + 9, RLENGTH - 9)
+		if (next_ in left) { sum += now - left[next_]; delete left[next_] }
+		if ($1 == "nap") left[prev] = now
+	}
+	END { printf "%.0f", sum }')
+is "$ours" "$theirs" "the sum is what perf script's lines make: $ours ns"
+run flame --text -e page-faults -- ./nap
+like "$rc $(echo $out)" "^0 .* events FRAME 100.00%.* nap" "-e: any event"
+./nap & pid=$!
+run flame --text -p $pid -d 0.5
+like "$rc $(echo $out)" "^0 Flame graph of process $pid.* burn" "-p and -d"
+kill $pid 2>/dev/null; wait $pid 2>/dev/null
+run flame -d 0.2 --text
+like "$rc $out" "^[03] .*Flame graph of this machine" "the whole machine"
+unlike "$out" " swapper$" "without idle tasks"
+is "$(ls own)" "" "nothing is left of the recordings"
+run flame a.data -- ./nap
+like "$rc $err" "^2 .*choose one" "a recording and a command"
+run flame -e nothing:here -- ./nap
+like "$rc $err" "^1 .*nothing:here" "an event that is not there"
+run flame -- ./not-there
+like "$rc $err" "^1 .*not-there" "a command that is not there"
 
 # ---- what is not there ----
 
@@ -128,4 +180,22 @@ if [ -e /dev/full ]; then
 fi
 "$pantrace" flame --text a.data | true
 ok "a reader that leaves"
+printf 'a;b 18446744073709551615\na;c 1\n' >large.folded
+run flame --text large.folded
+like "$rc $err" "the sum of all samples is too large for 64 bits" "a sum that is too large is told"
+cp a.data "$(printf 'a\033[2J.data')"
+run flame --text "$(printf 'a\033[2J.data')"
+is "$(printf '%s' "$out" | head -1)" 'Flame graph of a\x1b[2J.data' "a file's name controls no terminal"
+# a chain deeper than any stack, of functions that differ: nothing takes the square of its length
+{ echo 'x 1/1 [000] 1.000000: 1 cycles:u: '; seq 60000 | sed 's/.*/\t & f&+0x1 (\/bin\/x)/'; echo; } >deep.txt
+for form in html svg txt; do
+	timeout 60 "$pantrace" flame -o deep.$form deep.txt 2>err
+	is "$?" 0 "60,000 frames: $form"
+done
+like "$(grep -c '<tr data-name' deep.html)" '^500$' "  with their table"
+printf 'x\342\200\256y\302\233z;b 1\n' >turned.folded
+for form in svg html; do
+	run flame -o turned.$form turned.folded
+	is "$rc $(LC_ALL=C grep -c "$(printf '\342\200\256\|\302\233')" turned.$form)" "0 0" "$form: nothing turns the direction of text"
+done
 done_testing

@@ -158,8 +158,23 @@ run cache verify
 is "$rc$out" 0 "adding and removing at once leaves a cache that is right"
 is "$(find own/.debug -name '*.new')" "" "and no half of a file"
 
-# ---- whose home it is ----
 if [ "$(id -u)" = 0 ]; then
+	# ---- a program names what only root may read as its source ----
+	echo 'a line that is secret' >secret
+	chmod 600 secret
+	printf '#line 1 "%s/secret"\nint main(void) { volatile unsigned long n = 0; while (n < 300000000) n++; return 0; }\n' "$work" >named.c
+	gcc -g -O0 -o named named.c
+	"$pantrace" record -q -F 999 -o named.data -- ./named
+	shows() { # WORDS...: of the secret, of why
+		run "$@"
+		echo "$(printf '%s\n' "$out$err" | grep -c 'line that is secret')$(printf '%s\n' "$err" | grep -c 'not everybody may read it')"
+	}
+	is "$(shows probe -x named -L main) $(shows probe -x named -n 'main;*secret*') $(shows report --annotate=main named.data)" "01 01 01" \
+		"a file that only root may read is shown for no program"
+	chmod 644 secret
+	is "$(shows probe -x named -L main) $(shows report --annotate=main named.data | cut -c2)" "10 0" "one that all may read is"
+
+	# ---- whose home it is ----
 	mkdir theirs
 	chown 4343 theirs
 	export HOME="$work/theirs"

@@ -72,6 +72,18 @@ is "$(stat -c %a "$index/$id")" 600 "and so is the file"
 before=$(state)
 answers app >second
 is "$(cmp without second 2>&1; state)" "$before" "with the index: the same answers, and it is not made again"
+# clang's first statement of a function is of the line with its brace: only its declaration is of the one before.
+if command -v clang >/dev/null; then
+	printf '%s\n' '__attribute__((noinline)) int early(int x)' '{' '	return x * 3;' '}' >early.h
+	printf '%s\n' '#include "early.h"' 'int main(int argc, char **argv) { return early(argc); }' >early.c
+	clang -g -O1 -o early early.c
+	run probe -x early -D early.h:1
+	is "$rc/$out" "0/$(PANTRACE_INDEX=never "$pantrace" probe -x early -D early.h:1)" "a line of a header that declares a function"
+	like "$out" '^p:probe_early/early ' "is its beginning"
+	rm "$index/$(readelf -n early | sed -n 's/.*Build ID: //p')"
+else
+	skip "a line of a header that declares a function" "no clang"
+fi
 rm -r "$index"
 answers app >third
 is "$(cmp without third 2>&1; ls "$index")" "$id" "after it was removed: the same, and it is there again"
@@ -158,4 +170,22 @@ truncate -s 600M "$index/aaaa" && touch -d '3 days ago' "$index/aaaa"
 : >"$index/$id"
 few >now
 is "$(cmp few now 2>&1; ls -A "$index" | tr '\n' ' ')" ".new-1-2 $id " "the oldest go where they are too many, and what a killed one has left"
+# Listed with their sizes, and removed.
+rm -rf "$HOME/.cache"
+is "$("$pantrace" cache indexes)$?" 0 "there are none"
+PANTRACE_INDEX=always "$pantrace" probe -x ./app -D main >/dev/null 2>&1
+name=$(ls "$index")
+is "$("$pantrace" cache indexes --json | jq -r '"\(.build_id) \(.size)"')" "$name $(stat -c %s "$index/$name")" "cache indexes: what is kept, with its size"
+touch "$index/.new-1" "$index/not hex"
+like "$("$pantrace" cache purge -n)" "^Would remove the index of $name, [0-9]+ bytes\$" "purge -n says what would go"
+[ -e "$index/$name" ]
+ok "  and removes nothing"
+"$pantrace" cache purge >/dev/null
+is "$?$(ls "$index")" "0not hex" "purge removes indexes, and nothing else"
+"$pantrace" cache purge --buildid-dir "$work" 2>/dev/null
+is "$?" 2 "--buildid-dir is of the other cache"
+chmod 777 "$index"
+"$pantrace" cache purge >/dev/null 2>"$work/err"
+is "$?" 1 "a folder that others may write to"
+like "$(cat "$work/err")" 'the indexes cannot be read: their folder' "is refused"
 done_testing

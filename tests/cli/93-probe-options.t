@@ -59,19 +59,19 @@ while IFS='|' read -r options text; do
 	like "$err" "$text" "$options: the reason"
 done <<'L'
 -x demo -q -v -F|-v and -q are exclusive
--x demo -k demo -D main|-x is of programs, -k of the kernel
--x demo -m ext4 -D main|-x is of programs, -m of the kernel
+-x demo -k demo -D main|-x is for programs, -k for the kernel
+-x demo -m ext4 -D main|-x is for programs, -m for the kernel
 -x demo --filter a -L main|--filter is for -V and -F
 -x demo --filter a -D main|--filter is for -V and -F
 -x demo --range -F|--range is for -V
 -x demo --demangle --no-demangle -F|--demangle and --no-demangle are exclusive
 --bootconfig -a main|--bootconfig is for -D only
--x demo --bootconfig -D main|bootconfig has probes of the kernel only
+-x demo --bootconfig -D main|bootconfig takes only probes of the kernel
 -k demo main|-k is another kernel's file
 -x demo -l|Don't use --list with --exec
 -x demo -L main extra|unexpected argument 'extra'
 -x demo -F a b|unexpected argument 'b'
--x demo|what shall be probed
+-x demo|what to probe
 -x demo -D|-D needs a value|requires a value
 -x demo --max-probes 0 -D main|above 0
 -x demo --max-probes many -D main|number
@@ -187,8 +187,12 @@ bad . '-D main' '.'
 bad demo '-D demo.c:2' 'the next with code is demo.c:[0-9]'
 bad demo '-L handle:40' 'the nearest line with code is handle:'
 $pantrace probe -x demo -D 'handle_more:4 half' >out 2>err || like "$(cat err)" 'it is alive at|optimised out' "a variable that is optimised out there: where it is alive"
+echo 'static int one(int x) { return x; } static int (*choose(void))(int) { return one; } int pick(int) __attribute__((ifunc("choose"))); int main(int c, char **v) { return v ? pick(c) : 0; }' >ifunc.c
+gcc -g -O1 -o ifunc ifunc.c
+run probe -x ifunc -D pick
+like "$err" "WARNING: The probe function \(pick\) is a GNU indirect function: the probe is on its resolver" "an indirect function"
 run probe -x demo -D 'handle nosuch'
-like "$err" "-V 'handle' shows those that there are" "a variable that there is not"
+like "$err" "-V 'handle'\` shows those that there are" "a variable that there is not"
 {
 	echo '__attribute__((noinline)) static int same(int a) { __asm__ volatile("" ::: "memory"); return a; } int NAME(int x) { return same(x); }'
 } >same.c
@@ -200,7 +204,7 @@ gcc -g -O1 -o both both.c one.o two.o
 is "$($pantrace probe -x both -D same | wc -l)" 2 "two functions of one name: both"
 is "$($pantrace probe -x both -D same@other.c | wc -l)" 1 "FUNCTION@SOURCE: that one"
 run probe -x both -L same
-like "$err" "others of that name are in .*other.c:1|others of that name are in .*same.c:1" "-L shows one of them, and says where the other is"
+like "$err" "others of that name: .*other.c:1|others of that name: .*same.c:1" "-L shows one of them, and says where the other is"
 
 # ---- what shells complete ----
 # offered WORD...: what stands for the last word

@@ -64,4 +64,33 @@ refused 'kprobe:vfs_play:0 { print(vars.nothing);' "No variable 'nothing' is vis
 refused 'kprobe:vfs_play:3 { print(args.sum);' "No parameter 'sum' is visible here" "no such parameter"
 refused 'kprobe:vfs_play:0 { print(vars.own);' "every CPU has one of its own" "a per-CPU variable"
 refused 'kretprobe:vfs_read { print(vars.sum);' "the function has returned" "variables after the return"
+
+# fetched by debuginfod's client
+id=$(readelf -n "$work/boot/vmlinux-$(uname -r)" | sed -n 's/.*Build ID: //p')
+mkdir -p "$work/fetched/$id" "$work/elsewhere"
+mv "$work/boot/vmlinux-$(uname -r)" "$work/fetched/$id/debuginfo"
+export DEBUGINFOD_CACHE_PATH="$work/fetched"
+compiled 'kprobe:vfs_play:3 { print(vars.sum); }'
+is "$rc$err" 0 "debug information that debuginfod's client has fetched"
+unset DEBUGINFOD_CACHE_PATH
+mv "$work/fetched/$id/debuginfo" "$work/boot/vmlinux-$(uname -r)"
+
+# without it: definitions in the cache of a machine that had it
+export HOME="$work/home"
+mkdir "$HOME"
+$pantrace probe -q -k "$work/boot/vmlinux-$(uname -r)" --cache -n -a 'vfs_play:3 sum name=file->next->name:string' -a 'other=vfs_play:3 count' -a 'fs/play.c:8 sum' 2>"$work/err"
+is "$?$(cat "$work/err")" 0 "definitions for the cache"
+mv "$work/boot/vmlinux-$(uname -r)" "$work/elsewhere"
+compiled 'kprobe:vfs_play:3 { print(vars.sum); print(vars.count); print(str(vars.name)); print(vars); }'
+is "$rc$err" 0 "a line of the cache, and what several definitions of it fetch"
+like "$out" 'call probe_read_kernel_str' "texts are in the kernel's memory"
+compiled 'kprobe@play.c:8 { print(vars.sum); }'
+is "$rc$err" 0 "by source"
+refused 'kprobe:vfs_play:3 { print(vars.file);' "No variable 'file' is visible here" "a variable that no definition fetches"
+like "$err" "HINT: the cache's definition of this line says which are" "  and what to do"
+refused 'kprobe:vfs_play:4 { print(1);' "debug information of this kernel is not installed" "a line that is not in the cache"
+like "$err" "HINT: .*copy ~/.debug from a machine that has them" "  and what to do"
+refused 'kprobe:vfs_play:0 { print(vars.sum);' "debug information of this kernel is not installed" "a function's beginning has no definition"
+chmod o+w "$HOME/.debug/[kernel.kallsyms]"/*/probes
+refused 'kprobe:vfs_play:3 { print(vars.sum);' "others may write to it" "a cache that others can write to is not believed"
 done_testing

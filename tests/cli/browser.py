@@ -7,6 +7,7 @@ with Browser() as b:
 	b.key('Enter')
 	b.complaints()				# errors and warnings of the console, requests that were made
 """
+import base64
 import json
 import os
 import shutil
@@ -75,12 +76,11 @@ class Browser:
             self.events.append(m)
 
     def open(self, url):
-        self.events = []
-        self.ask('Page.navigate', url='about:blank')
-        self.events = []
-        self.ask('Page.navigate', url=url)
-        while not any(e.get('method') == 'Page.loadEventFired' for e in self.events):
-            self.events.append(self.message())
+        for there in ('about:blank', url):
+            self.events = []
+            self.ask('Page.navigate', url=there)
+            while not any(e.get('method') == 'Page.loadEventFired' for e in self.events):
+                self.events.append(self.message())
 
     def run(self, expression):
         r = self.ask('Runtime.evaluate', expression=expression, returnByValue=True, awaitPromise=True)
@@ -109,8 +109,12 @@ class Browser:
         for kind in ('mousePressed', 'mouseReleased'):
             self.ask('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1)
 
-    def complaints(self):
-        """What the page must not have: exceptions, lines of the console, requests but its own."""
+    def screenshot(self, file):
+        with open(file, 'wb') as to:
+            to.write(base64.b64decode(self.ask('Page.captureScreenshot')['data']))
+
+    def complaints(self, served=None):
+        """What the page must not have: exceptions, lines of the console, requests but those of its own, at this address."""
         found = []
         for e in self.events:
             p = e.get('params', {})
@@ -120,6 +124,6 @@ class Browser:
                 found.append(str(p['args']))
             elif e.get('method') == 'Log.entryAdded':
                 found.append(p['entry']['text'])
-            elif e.get('method') == 'Network.requestWillBeSent' and p.get('type') != 'Document':
+            elif e.get('method') == 'Network.requestWillBeSent' and p.get('type') != 'Document' and not (served and p['request']['url'].startswith(served)):
                 found.append(p['request']['url'][:200])
         return found

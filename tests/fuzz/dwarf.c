@@ -8,11 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "binary/debug/evaluate.h"
 #include "binary/debug/lines.h"
 #include "binary/debug/listing.h"
+#include "binary/debug/unwind.h"
 #include "binary/debug/variable.h"
 #include "binary/elf/internal.h"
 #include "types/type.h"
+#include "view/value.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);
 
@@ -82,6 +85,28 @@ static void check_steps(const struct access *a)
 		abort();
 }
 
+/* Any registers, and a memory that they point into; what is read is printed. */
+static void evaluate(struct type_store *types, const struct debug_variable *v)
+{
+	struct value_printer printer = {.types = types};
+	struct strbuf text = STRBUF_INIT;
+	static u8 memory[256];
+	struct known_thread thread = {.known = 0xfffff,
+				      .memory = {memory, (uintptr_t)memory, sizeof(memory)}};
+	u8 *value;
+
+	for (u32 i = 0; i < THREAD_REGISTERS; i++)
+		thread.registers[i] = (uintptr_t)memory + 16 * i;
+	if (!v->type->size || v->type->size > 512)
+		return;
+	value = xmalloc(v->type->size);
+	if (!access_evaluate(&v->access, &thread, value, v->type->size))
+		value_text(&printer, &text, v->type, value);
+	value_printer_release(&printer);
+	strbuf_release(&text);
+	free(value);
+}
+
 static int on_variable(void *arg, const struct debug_variable *v)
 {
 	struct type_store *types = arg;
@@ -91,6 +116,7 @@ static int on_variable(void *arg, const struct debug_variable *v)
 	if (!v->name || (l.kind == LOCATION_NONE && !l.access->reason))
 		abort();
 	complete_all(types, v->type, 0);
+	evaluate(types, v);
 	return 0;
 }
 
@@ -111,16 +137,27 @@ static int on_entry(void *arg, const struct debug_entry *e)
 
 static void ask_address(struct elf_file *f, struct type_store *types, u64 address)
 {
+	const struct debug_point point = {f, address, address % 2 ? "f" : NULL};
 	struct debug_inline inlines[8], outer;
 	struct debug_function function;
+	struct unwind_saved saved[UNWIND_REGISTERS];
 	struct debug_variable variable;
+	struct access passed;
 	const char *file;
 	u32 line;
 
-	debug_each_variable(f, address, types,
+	debug_each_variable(&point, types,
 			    DEBUG_LOCALS | DEBUG_STATICS | DEBUG_EXTERNALS | DEBUG_CALLERS,
 			    on_variable, types);
-	debug_variable_named(f, address, types, "p", &variable);
+	debug_each_variable(&point, types,
+			    DEBUG_LOCALS | DEBUG_CALLERS | DEBUG_WITH_CODE | DEBUG_FROM_CALLER,
+			    on_variable, types);
+	if (!debug_passed(&(struct debug_call){f, address + 5, f, f->entry}, &types->arena, 112,
+			  &passed))
+		check_steps(&passed);
+	debug_variable_named(&point, types, "p", &variable);
+	unwind_saved_at(f, address, saved);
+	debug_function_of_line(f, address, "a.c", 7);
 	debug_line_at(f, address, &file, &line);
 	debug_inlines_at(f, address, inlines, ARRAY_SIZE(inlines), &outer);
 	if (!debug_function_at(f, address, types, &function)) {

@@ -34,6 +34,7 @@ static void ask(const struct debug_index *x)
 			index_path(x, path);
 		index_units_of(x, paths[i], index_next_line(x, paths[i], 3), &list);
 		index_units_of(x, paths[i], 0, &list);
+		index_declared(x, paths[i], 3, &list);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		index_each_name(x, names[i], on_name, (void *)(uintptr_t)x);

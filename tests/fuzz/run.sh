@@ -89,20 +89,23 @@ seeds_of_lttng()
 	[ $n -gt 0 ] || skipped "by LTTng: it did not record"
 }
 
-# What perf record writes: files and pipes, packed or not, of tracepoints and samples, with chains.
+# What perf record writes: files and pipes, packed or not, of tracepoints and samples, with chains. Small ones, or each run reads 90 KB
+# of the kernel's printk formats and names of threads: perf sees none.
 seeds_of_perf()
 {
 	command -v perf >/dev/null || { skipped "by perf: it is not installed"; return; }
+	rm -f "$corpus"/file-* "$corpus"/pipe-*
+	perf() { unshare -m sh -c 'for file in printk_formats saved_cmdlines; do mount --bind /dev/null /sys/kernel/tracing/$file; done; exec perf "$@"' perf "$@"; }
 	for events in cpu-clock "sched:sched_process_exec,page-faults" "raw_syscalls:sys_exit"; do
 		for how in "" -g -z "-d -W --data" "--call-graph dwarf,512"; do
 			name=$(echo "$events$how" | tr -c 'a-z0-9\n' _)
-			perf record -q -m 8 -o "$corpus/file-$name" -e "$events" $how -- true >/dev/null 2>&1 || rm -f "$corpus/file-$name"
-			perf record -q -m 8 -o - -e "$events" $how -- true >"$corpus/pipe-$name" 2>/dev/null || rm -f "$corpus/pipe-$name"
+			perf record -q -m 4 -o "$corpus/file-$name" -e "$events" $how -- true >/dev/null 2>&1 || rm -f "$corpus/file-$name"
+			perf record -q -m 4 -o - -e "$events" $how -- true >"$corpus/pipe-$name" 2>/dev/null || rm -f "$corpus/pipe-$name"
 		done
 	done
 }
 
-# Two bytes choose reader and format; then what perf script and trace-cmd report print, and folded stacks.
+# Two bytes choose reader and format; then what perf script and trace-cmd report print, folded stacks, a trace.dat, a perf.data.
 seeds_of_text()
 {
 	perf='sh -x 926/927 [001] 36585.188777:     250000 cpu-clock:u: \n\tffffffff82203249 do_idle+0x19 ([kernel.kallsyms])\n\t 1139 ns::f(int) (/tmp/a (deleted))\n\t 7f [unknown] ([unknown])\n\n  sh 7 1.000000: sched:sched_switch: prev_comm=a b prev_pid=7 prev_state=R ==> next_comm=c next_pid=8\nsh 7 1.1: PERF_RECORD_LOST lost 4\nsh 7 [000] 1.2: raw_syscalls:sys_enter: NR 1 (1, 2)\nsh 7 [000] 1.3: raw_syscalls:sys_exit: NR 1 = -2\n'
@@ -114,6 +117,12 @@ seeds_of_text()
 		printf "\\001$n$ftrace" >"$corpus/ftrace-$format"
 		printf "\\002$n$folded" >"$corpus/folded-$format"
 	done
+	tests/fuzz/seeds.pl text "$corpus"
+	seeds_of_perf
+	for file in "$corpus"/file-*; do
+		[ ! -f "$file" ] || { printf '\004\005'; cat "$file"; } >"$corpus/data-${file##*/file-}"
+	done
+	rm -f "$corpus"/file-* "$corpus"/pipe-*
 }
 
 # seeds: those of $target into $corpus; further options of libFuzzer in $options
@@ -191,12 +200,20 @@ for name, method, pad in (('stored', zipfile.ZIP_STORED, 0), ('packed', zipfile.
         z.comment = b'a comment'
 PY
 		;;
+	http)
+		printf 'GET /0123456789abcdef/data?from=1&to=2 HTTP/1.1\r\nHost: 127.0.0.1:4711\r\nSec-Fetch-Site: none\r\n\r\n' >"$corpus/get"
+		printf 'POST / HTTP/1.0\r\nHost: [::1]\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n' >"$corpus/post"
+		;;
 	text)
+		options=-max_len=65536
 		seeds_of_text
 		;;
 	perf)
-		options=-max_len=262144
 		seeds_of_perf
+		;;
+	xen)
+		(cd "$corpus" && python3 "$OLDPWD/tests/cli/xen/records.py" write all) || skipped "by python3"
+		xz -dc tests/cli/xen/lost.xz | head -c 2100 >"$corpus/lost"
 		;;
 	ctf)
 		tests/fuzz/seeds.pl "$target" "$corpus"

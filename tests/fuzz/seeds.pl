@@ -122,6 +122,21 @@ sub packets
 	seed(pack('H*', '2100022856000000014000000048006403111100ffffffff0080000000009e03000000000000380300111111111111111111111111c911000000fb000000000008000000'));
 }
 
+# What an agent sends: {kind, u16 size, body}*, which the target makes frames of; and the file of a clock.
+sub agent
+{
+	my ($file, $write, $pack, $text) = (6, 7, 8, 9);
+	my $message = sub { my ($kind, $body) = @_; pack('C v', $kind, length $body) . $body };
+	my $named = $message->($file, pack('V V', 1, 0) . 'trace.dat');
+	my $plan = pack('Q< Q< Q< V V Q< Q< Q< Q<', 8192, 64, 16, 4096, 1, 0, 4096, 4092, 40);
+
+	seed("\001" . $named . $message->($write, pack('V V Q<', 1, 0, 0) . 'x' x 4096) . $message->($write, pack('V V Q<', 1, 0, 8192) . 'h' x 64)
+		. $message->($pack, pack('V V', 1, 0) . $plan));
+	seed("\001" . $message->($file, pack('V V', 1, 0) . 'chunk-000001/app-12/ring_0') . $message->($write, pack('V V Q<', 1, 0, 77) . 'abc') . $message->($text, 'a line'));
+	seed("\002" . pack('V V Q<', $text, 4, 0) . 'word');
+	seed("pantrace-clock 1\nmachine vm\nrealtime 5\nhost-realtime 7\nexchange 10 100 110 40\nexchange 60 150 155 80\nexchange 900000 300 350 900090\n");
+}
+
 sub relay
 {
 	my $open = pack('LLQ a64', 5, 1, 64, 'app-1');
@@ -129,6 +144,9 @@ sub relay
 
 	seed("\x01" . $open . $data->(0, 'abcdefgh') . $data->(8, 'ij') . pack('LLQ', 9, 1, 0));
 	seed("\x01" . pack('LLQL', 4, 0, 4, 1) . $open . $data->(0, 'abc'));
+	# a file that is written at two places, then packed; 6, 7, 8: kinds of protocol.h
+	my $carried = sub { my ($kind, $body) = @_; pack('LLQ', 10, $kind, length $body) . $body };
+	seed("\x01" . $carried->(6, pack('LL', 1, 0) . 'trace.dat') . $carried->(7, pack('LLQ', 1, 0, 4096) . 'abcd') . $carried->(7, pack('LLQ', 1, 0, 0) . 'head') . $carried->(8, pack('LL', 1, 0) . "\0" x 64));
 }
 
 sub filters
@@ -206,5 +224,11 @@ sub counting
 	}
 }
 
-my %targets = (control => \&control, rings => \&scribbles, answers => \&answers, description => \&description, journal => \&journal, counting => \&counting, page => \&pages, format => \&formats_only, ctf => \&packets, relay => \&relay, vm => \&filters);
+# The reader of trace.dat, and each format (text.c).
+sub recordings
+{
+	seed("\x03" . chr($_) . ($_ % 2 ? trace_dat_6() : trace_dat_7())) for 0 .. 8;
+}
+
+my %targets = (text => \&recordings, control => \&control, rings => \&scribbles, answers => \&answers, description => \&description, journal => \&journal, counting => \&counting, page => \&pages, format => \&formats_only, ctf => \&packets, relay => \&relay, agent => \&agent, vm => \&filters);
 $targets{$target}->() if $targets{$target};

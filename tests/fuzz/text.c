@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Any bytes as the text of another tool, read and written again in a format of others: the first
- * byte chooses the reader, the second the format.
+ * Any bytes as the text of another tool, a trace.dat or a perf.data, read and written again in a
+ * format of others: the first byte chooses the reader, the second the format.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,17 +9,20 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/new_directory.h"
 #include "trace/writers/writer.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);
 
 static const struct recording_reader *const readers[] = {&perf_script_reader, &trace_cmd_reader,
-							 &folded_reader};
+							 &folded_reader, &dat_reader, &perf_reader};
 
 static void convert(struct recordings *all, struct recording *r, u8 choice, struct diag *d)
 {
 	static const char *const names[] = {"pid", "comm", "next_comm", "period", "cpu"};
-	struct trace_writer_options options = {.all = all};
+	struct new_directory directory = {0}; /* its files have no names, and are not kept */
+	struct trace_writer_options options = {
+		.all = all, .directory = &directory, .lttng_names = choice & 0x80};
 	const struct trace_format *format = NULL;
 	struct trace_writer *w;
 	size_t formats = 0;
@@ -28,6 +31,8 @@ static void convert(struct recordings *all, struct recording *r, u8 choice, stru
 	while (trace_format_at(formats))
 		formats++;
 	format = trace_format_at(choice % formats);
+	if (format->is_directory && new_directory_open(&directory, "/dev/shm/pantrace-fuzz"))
+		abort();
 	w = trace_writer_new(format, &options, null);
 	while (r->reader->next(r, d)) {
 		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -37,13 +42,14 @@ static void convert(struct recordings *all, struct recording *r, u8 choice, stru
 	trace_writer_end(w);
 	trace_writer_gaps(w, d);
 	trace_writer_release(w);
+	new_directory_drop(&directory);
 	close(null);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len)
 {
-	const struct recordings_options options = {.recorded_times = true,
-						   .print = {.format = CTF_FORMAT_JSON}};
+	const struct recordings_options options = {
+		.recorded_times = true, .no_symbols = true, .print = {.format = CTF_FORMAT_JSON}};
 	const struct recording_reader *reader;
 	struct recording_loss loss = {0};
 	struct recordings *all;

@@ -104,6 +104,12 @@ static int worker(const char *kind)
 	} else if (!strcmp(kind, "daemon")) {
 		FILE *file;
 
+#ifdef __SANITIZE_ADDRESS__
+		/* a lock of GCC 12's ASan that the helper holds as it begins is never free in a
+		 * child that is forked then */
+		snprintf(directory, sizeof(directory), "%s", getenv("PANTRACE_RUNTIME"));
+		ask(getpid(), "hello\n");
+#endif
 		if (daemon(1, 1))
 			return 4;
 		file = fopen(getenv("CONTROL_PID"), "w");
@@ -150,6 +156,7 @@ static int worker(const char *kind)
 static void sessions(void)
 {
 	struct child c = start(self, "plain");
+	int refused = 0;
 
 	ok(expect(&c, 'r'), "a worker starts");
 	said(ask(c.pid, "hello\n"), "ok\nlibrary 1 ", "it says who it is");
@@ -179,11 +186,13 @@ static void sessions(void)
 	   "b is not touched");
 	for (int i = 0; i < 300; i++) {
 		ask(c.pid, "start\nname again\nenable worker:*\nsub-size 4096\nsubs 2\n");
+		refused += !says(answer, "session again");
 		order(&c, 'e');
 		ask(c.pid, "destroy again\n");
 	}
 	ok(says(answer, "ok\n") && says(ask(c.pid, "hello\n"), "session b"),
 	   "300 sessions come and go");
+	is_int(refused, 0, "one soon after the other");
 	for (int i = 0; i < 9; i++)
 		ask(c.pid, "start\nname many%d\nenable worker:*\nsub-size 4096\nsubs 2\n", i);
 	said(answer, "error 28", "more sessions than there is room for are refused");

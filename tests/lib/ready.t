@@ -60,7 +60,7 @@ if [ -d $examples ]; then
 	# shellcheck disable=SC2086
 	gcc -Wall -Werror $include -I. sample.c tp.c -o sample "$lib/libpantrace.a" -lpthread
 	ok "LTTng's easy-ust compiles unchanged"
-	record timeout 20 ./sample
+	record timeout 2 ./sample
 	like "$text" 'sample_component:message: .*message = "Hello World"' "and its events are recorded"
 	cd "$dir/examples/demo" || exit
 	# shellcheck disable=SC2086
@@ -82,7 +82,7 @@ if [ -d $examples ]; then
 		# shellcheck disable=SC2086
 		gcc -Wall -Werror $include -I. sample.c sample_tracepoint.c -o sample "$lib/libpantrace.a" -lpthread
 		ok "gen-tp: what lttng-gen-tp writes compiles unchanged"
-		record timeout 20 ./sample
+		record timeout 2 ./sample
 		like "$text" 'sample_tracepoint:message: .*"Hello World\\n"' "and its events are recorded"
 	fi
 	cd "$dir/examples/cmake-multiple-shared-libraries" || exit

@@ -3,7 +3,8 @@
  * A session gives way to another one while a thread sleeps within an event: at each instruction of
  * the event's way in turn. What was on its way to the first is nothing to the second, which does
  * not want it. The parent steps the thread and lets it sleep, the main thread of the child
- * exchanges the sessions.
+ * exchanges the sessions. Where the thread writes to rings, their session's place is free once it
+ * is through.
  *
  *	swapped
  */
@@ -34,7 +35,7 @@ static struct {
 	atomic_uint events; /* that it is through with */
 	atomic_int
 		wanted; /* they begin to be written to rings: no session gives way from there on */
-	atomic_uint wrong, swaps;
+	atomic_uint wrong, swaps, refused; /* events, and sessions */
 } * both;
 
 struct wants {
@@ -119,6 +120,7 @@ static void session_start(const char *name, const struct wants *wants)
 			     {.code = BPF_JMP | BPF_EXIT}}};
 	struct pt_rules rules = {0};
 	const char *why;
+	int rc;
 
 	if (!wants->event)
 		return;
@@ -126,8 +128,12 @@ static void session_start(const char *name, const struct wants *wants)
 	pt_rules_add(&rules, wants->event, strlen(wants->event), true, PT_LEVEL_ANY, false);
 	if (wants->filter >= 0)
 		pt_filter_add(&rules, wants->event, strlen(wants->event), 0, &image, sizeof(image));
-	if (pt_session_start(&spec, &rules, &why))
-		atomic_fetch_add(&both->wrong, 1000);
+	rc = pt_session_start(&spec, &rules, &why);
+	if (rc) {
+		atomic_fetch_add(&both->refused, 1);
+		printf("# %s is refused: %s (%s)\n", name, strerror(-rc), why ? why : "");
+		fflush(stdout);
+	}
 }
 
 static void session_end(const char *name)
@@ -144,13 +150,49 @@ static bool swap(int now)
 {
 	const unsigned int place = number_of("first");
 
-	if (pt_state->session[place].users)
+	if (pt_session_users(&pt_state->session[place]))
 		return false;
 	session_end("first");
 	session_start("second", &cases[now].second);
 	if (number_of("second") != place)
 		atomic_fetch_add(&both->wrong, 1000);
 	return true;
+}
+
+/*
+ * The first session ends while the thread writes to its rings: another one takes another place.
+ */
+static void end_held(int now)
+{
+	const unsigned int place = number_of("first");
+
+	session_end("first");
+	session_start("second", &cases[now].second);
+	if (number_of("second") == place)
+		atomic_fetch_add(&both->wrong, 1000);
+}
+
+/*
+ * Once no thread holds them, all places are to be had again and again, but for one that somebody
+ * STAYS in.
+ */
+static void take_all(bool stays)
+{
+	static const struct wants nothing = {"swapped:none", 0, -1, false};
+	const int n = PT_SESSIONS - 1 - stays;
+	char name[16];
+
+	for (int i = 0; i < 3 * n; i++) {
+		snprintf(name, sizeof(name), "place %d", i);
+		session_start(name, &nothing);
+		if (i % n < n - 1)
+			continue;
+		for (int k = i + 1 - n; k <= i; k++) {
+			snprintf(name, sizeof(name), "place %d", k);
+			pt_session_destroy(name);
+		}
+	}
+	pt_sessions_bury();
 }
 
 static void check(void)
@@ -186,13 +228,17 @@ static void program(void)
 				      number_of("stays") ? &(struct wants){0} : &cases[now].stays);
 			session_start("first", &cases[now].first);
 		} else if (order == SWAP) {
-			if (swap(now))
+			if (swap(now)) {
 				atomic_fetch_add(&both->swaps, 1);
-			else
+			} else {
+				end_held(now);
 				atomic_store(&both->wanted, 1);
+			}
 		} else if (order == CHECK) {
 			check();
 			session_end("first");
+			if (atomic_load(&both->wanted))
+				take_all(number_of("stays"));
 		} else if (order == NEXT_CASE) {
 			session_end("stays");
 			now++;
@@ -270,6 +316,7 @@ int main(void)
 
 		atomic_store(&both->wrong, 0);
 		atomic_store(&both->wanted, 0);
+		atomic_store(&both->refused, 0);
 		while (step < STEPS && round_of(tid, step))
 			step += 1 + step / 20; /* the short ways are short */
 		ok(!atomic_load(&both->wrong),
@@ -277,6 +324,7 @@ int main(void)
 		   atomic_load(&both->wrong));
 		ok(atomic_load(&both->swaps) - swaps > 10, "%u sessions gave way",
 		   atomic_load(&both->swaps) - swaps);
+		is_int(atomic_load(&both->refused), 0, "no session is refused");
 		order(NEXT_CASE);
 	}
 	kill(child, SIGKILL);

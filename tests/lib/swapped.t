@@ -6,5 +6,6 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 . tests/lib/builds.sh
 
-one "gcc -O2" plain $built/plain/swapped
+# no helper: a recorder of all programs of the machine would take one of the places that are counted
+one "gcc -O2" plain PANTRACE_CONTROL=0 $built/plain/swapped
 done_testing

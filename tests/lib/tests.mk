@@ -14,7 +14,7 @@ CC_tsan      := gcc -O1 -fsanitize=thread
 CC_clang     := clang -O3
 CC_clang-asan := clang -O1 $(sanitized)
 CC_clang-tsan := clang -O1 -fsanitize=thread
-PROGRAMS_plain	:= aggregate conserve contexts control inmalloc several swapped unharmed
+PROGRAMS_plain	:= aggregate conserve contexts control forked inmalloc several swapped unharmed
 PROGRAMS_cet	:= conserve contexts several
 PROGRAMS_lto	:= conserve contexts several
 PROGRAMS_static := conserve control several

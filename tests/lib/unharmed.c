@@ -8,15 +8,18 @@
 #include "../unit/tap.h"
 #include "client.h"
 #include "worker.h"
+#include "../../lib/vm.h"
 #include <dirent.h>
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pantrace/aggregate.h>
 #include <pantrace/control.h>
 #include <pantrace/pantrace.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -33,10 +36,12 @@ static void say(char c)
 		_exit(3);
 }
 
-/* N events of 40 bytes. */
+/* N events of 40 bytes, each with a number of its own. */
 static void produce(int n)
 {
-	for (int i = 0; i < n; i++)
+	static int number;
+
+	for (int i = __atomic_fetch_add(&number, n, __ATOMIC_RELAXED); n--; i++)
 		PANTRACE(worker, one, i, (long)i, "sixteen bytes .");
 }
 
@@ -335,6 +340,146 @@ static void confined_threads(const char *name, const char *spec)
 	is_int(finish(&c), 0, "and the program ends well");
 }
 
+/* Of worker:one, as `list` of PID tells its fields: what programs that count are known by. */
+static unsigned long long worker_hash(pid_t pid)
+{
+	unsigned long long hash = 0xcbf29ce484222325ull;
+	const char *line;
+
+	ask(pid, "list\n");
+	line = strstr(answer, "worker:one ");
+	for (; line && *line && *line != '\n'; line++)
+		hash = (hash ^ (unsigned char)*line) * 0x100000001b3ull;
+	return hash & INT64_MAX;
+}
+
+/* What a session of worker:one that counts the events of each number is described by. */
+static const char *tables_spec(pid_t pid)
+{
+	static const struct {
+		struct pt_vm_image head;
+		struct bpf_insn insns[8];
+	} image = {{.magic = PT_VM_MAGIC, .version = PT_VM_VERSION, .nr_insns = 8},
+		   {
+			   {.code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 6, .src_reg = 1},
+			   {.code = BPF_STX | BPF_MEM | BPF_DW,
+			    .dst_reg = 10,
+			    .src_reg = 6,
+			    .off = -8},
+			   {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1},
+			   {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10},
+			   {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 2, .imm = -8},
+			   {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3, .imm = 1},
+			   {.code = BPF_JMP | BPF_CALL, .imm = PT_VM_COUNT},
+			   {.code = BPF_JMP | BPF_EXIT},
+		   }};
+	static char text[1000];
+	int n = snprintf(text, sizeof(text), "aggregate %llu ", worker_hash(pid));
+
+	for (size_t i = 0; i < sizeof(image); i++)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "%02x",
+			      ((const unsigned char *)&image)[i]);
+	snprintf(text + n, sizeof(text) - (size_t)n, "\nenable worker:*\n");
+	return text;
+}
+
+/* The updates in the one file of tables in PATH; those without memory are lost. */
+static void tables_read(const char *path, long long *counted, long long *lost, long long *full)
+{
+	struct pantrace_aggregates *t;
+	char file[512] = "";
+	struct stat st = {0};
+	const struct dirent *entry;
+	DIR *const d = opendir(path);
+	int fd;
+
+	*counted = *lost = *full = -1;
+	while (d && (entry = readdir(d)))
+		if (strstr(entry->d_name, ".pantrace"))
+			snprintf(file, sizeof(file), "%s/%s", path, entry->d_name);
+	if (d)
+		closedir(d);
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	t = fd < 0 || fstat(fd, &st)
+		    ? MAP_FAILED
+		    : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (t == MAP_FAILED)
+		return;
+	*counted = 0;
+	*lost = (long long)t->lost;
+	*full = (long long)t->map[0].full;
+	for (uint64_t s = 0; s < t->map[0].stripes; s++) {
+		const uint64_t *const value =
+			(const void *)((const char *)t + t->map[0].values_off +
+				       s * t->map[0].records * t->map[0].value_size);
+
+		for (uint64_t i = 0; i < t->map[0].used && i < t->map[0].records; i++)
+			*counted += (long long)value[i];
+	}
+	munmap(t, (size_t)st.st_size);
+}
+
+/* A thread that cannot make a system call meets keys that the tables have no memory for yet. */
+static void confined_tables(void)
+{
+	struct child c = start(self, "plain");
+	long long counted = 0, before = 0, lost = 0, full;
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/tables", directory);
+	mkdir(path, 0700);
+	expect(&c, 'r');
+	said(ask(c.pid, "start\nname s\ndirectory %s\nmap count 8 1000000\n%s", path,
+		 tables_spec(c.pid)),
+	     "s running 0 0 /", "a session that counts");
+	for (int i = 0; i < 10; i++)
+		order(&c, 't');
+	ok(order(&c, 'c'), "a thread is confined");
+	for (int i = 0; i < 10; i++)
+		ok(order(&c, 'b'), "and lives, with keys that are new");
+	for (int i = 0; i < 500 && counted + lost < 210000; i++) {
+		usleep(10000);
+		tables_read(path, &counted, &lost, &full);
+	}
+	is_int(counted + lost, 210000, "each event is counted or lost");
+	ok(counted > 0 && !full, "%lld are counted, %lld lost", counted, lost);
+	before = counted;
+	for (int i = 0; i < 500 && counted < before + 1000; i++) {
+		order(&c, 'e');
+		usleep(10000);
+		tables_read(path, &counted, &lost, &full);
+	}
+	ok(counted >= before + 1000, "the helper follows: %lld more are counted", counted - before);
+	is_int(finish(&c), 0, "and the program ends well");
+	rmdir(path);
+}
+
+/* As full(), for tables. */
+static void full_tables(void)
+{
+	struct child c = start(self, "plain");
+	long long counted, lost, full;
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/small", directory);
+	if (!mounted(path, "size=4m"))
+		return;
+	expect(&c, 'r');
+	said(ask(c.pid, "start\nname f\ndirectory %s\nmap count 8 100000\n%s", path,
+		 tables_spec(c.pid)),
+	     "f running 0 0 /", "tables that are larger than the file system");
+	fill(path);
+	for (int i = 0; i < 5; i++)
+		ok(order(&c, 'b'), "tables: events, while there is no memory");
+	tables_read(path, &counted, &lost, &full);
+	is_int(counted + lost, 100000, "each is counted or lost");
+	ok(counted > 0 && lost > 0, "%lld are counted, %lld are lost", counted, lost);
+	is_int(finish(&c), 0, "and the program ends well");
+	unmount(path);
+}
+
 /* Until the helper of PID sleeps: in read(). */
 static void helper_sleeps(pid_t pid)
 {
@@ -459,6 +604,7 @@ int main(int argc, char **argv)
 	full("mode overwrite");
 	full("mode block\nblock 1000");
 	full("threads");
+	full_tables();
 	limits();
 	limited_from_start("");
 	limited_from_start("map count 8 100000\n");
@@ -467,6 +613,7 @@ confined:
 		confined(sessions[i].name, sessions[i].spec);
 		confined_threads(sessions[i].name, sessions[i].spec);
 	}
+	confined_tables();
 	confined_all();
 #ifndef __SANITIZE_ADDRESS__
 	confined_end();

@@ -9,9 +9,20 @@ trap 'umount "$dir"/*/*/ 2>/dev/null; rm -rf "$dir"' EXIT
 one "gcc -O2" plain $built/plain/unharmed "$dir/rings"
 one "ASan, UBSan" asan $built/asan/unharmed "$dir/rings"
 
+# Before Linux 6.17 or so any signal interrupts fallocate(2).
+tool=${PANTRACE:-${LIB_DIR:-build}/pantrace}
+if command -v strace >/dev/null; then
+	mkdir "$dir/cut"
+	printf eq | strace -f -qq -o "$dir/calls" -e trace=fallocate -e inject=fallocate:error=EINTR:when=1+2 env PANTRACE_RECORD="$dir/cut" \
+		$built/plain/unharmed worker plain >/dev/null
+	is $? 0 "a program whose allocations a signal interrupts"
+	like "$("$tool" crash "$dir/cut" -o "$dir/whole" 2>/dev/null)" ' 1000 +0 whole' "is recorded: $(grep -c INJECTED "$dir/calls") of them were"
+else
+	skip "allocations that a signal interrupts" "strace is not installed"
+fi
+
 # A program that knows nothing of the library loads and unloads a plugin that has all of it.
 lib=$(realpath "${LIB_DIR:-build}")
-tool=${PANTRACE:-$lib/pantrace}
 cat >"$dir/plugin.c" <<'EOF'
 #include <pantrace/pantrace.h>
 void plugin_speak(void);

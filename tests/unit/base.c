@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/cursor.h"
 #include "base/diag.h"
 #include "base/escape.h"
 #include "base/glob.h"
 #include "base/hashmap.h"
+#include "base/nearest.h"
 #include "base/options.h"
 #include "tap.h"
+
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 static void test_glob(void)
 {
@@ -51,6 +57,11 @@ static void test_escape(void)
 	strbuf_reset(&sb);
 	escape_json(&sb, "\"\\\n\x01\xff", 5);
 	is_str(sb.data, "\\\"\\\\\\n\\u0001\\u00ff", "json");
+	strbuf_reset(&sb);
+	escape_xml(&sb, "<a b='\"&\">\n\t\033\xc2\x9b\xe2\x80\xaex\xff\xc3\xa9", 22);
+	is_str(sb.data,
+	       "&lt;a b=&#39;&quot;&amp;&quot;&gt;\n\t\\x1b\\xc2\\x9b\\xe2\\x80\\xaex\\xff\xc3\xa9",
+	       "xml: entities; controls, what turns text around, and bytes that are none");
 	strbuf_release(&sb);
 }
 
@@ -164,8 +175,36 @@ static void test_cursor(void)
 	ok(c.failed, "failure sticks");
 }
 
+static void interrupt(int signal)
+{
+	(void)signal;
+}
+
+static void test_poll(void)
+{
+	const struct itimerval often = {{0, 5000}, {0, 5000}}, never = {0};
+	const u64 start = clock_now_ms(CLOCK_MONOTONIC);
+	struct pollfd nothing = {.events = POLLIN}, closed = {.events = POLLIN};
+	int ends[2], more[2];
+
+	ok(!pipe(ends) && !pipe(more), "pipes");
+	nothing.fd = ends[0];
+	closed.fd = more[0];
+	close(more[1]);
+	sigaction(SIGALRM, &(struct sigaction){.sa_handler = interrupt}, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	is_int(clock_poll(&nothing, 1, 100), 0, "signals are no error");
+	ok(clock_now_ms(CLOCK_MONOTONIC) - start >= 99, "and do not end a wait early");
+	is_int(clock_poll(&closed, 1, -1), 1, "what is ready does");
+	setitimer(ITIMER_REAL, &never, NULL);
+	close(ends[0]);
+	close(ends[1]);
+	close(more[0]);
+}
+
 int main(void)
 {
+	test_poll();
 	test_glob();
 	test_escape();
 	test_strbuf();

@@ -38,8 +38,8 @@ static void test_required(void)
 
 static void test_rows(void)
 {
-	for (const struct builtin *const *table = builtin_tables; *table; table++)
-		for (const struct builtin *b = *table; b->name; b++) {
+	for (const struct builtin_family *f = builtin_families; f->rows; f++)
+		for (const struct builtin *b = f->rows; b->name; b++) {
 			int whole = b->signature && strstr(b->signature, b->name) && b->doc &&
 				    b->doc[0] && b->kernel && b->check && b->lower &&
 				    b->min_args <= b->max_args;

@@ -17,7 +17,7 @@ static bool add(struct flame *f, const char *stack, u64 weight, enum flame_side 
 	for (const char *s = stack; *s; n++) {
 		const size_t len = strcspn(s, ";");
 
-		frames[n] = (struct flame_frame){.name = s, .len = len, .kind = FLAME_USER};
+		frames[n] = (struct flame_frame){flame_name_number(f, s, len), FLAME_USER};
 		s += len + (s[len] == ';');
 	}
 	return flame_add(f, frames, n, weight, side);
@@ -104,8 +104,8 @@ static void test_deep(void)
 	struct strbuf text = STRBUF_INIT;
 
 	for (u32 i = 0; i < DEPTH; i++)
-		frames[i] =
-			(struct flame_frame){.name = i & 1 ? "even" : "odd", .len = i & 1 ? 4 : 3};
+		frames[i] = (struct flame_frame){
+			.name = flame_name_number(f, i & 1 ? "even" : "odd", i & 1 ? 4 : 3)};
 	ok(flame_add(f, frames, DEPTH, 1, FLAME_NEW), "4,000 frames");
 	flame_finish(f);
 	is_int(flame_depth(f), DEPTH, "are as deep");

@@ -7,6 +7,7 @@
 #include "scratch.h"
 #include "tap.h"
 #include "trace/perf/perf_data.h"
+#include "trace/perf/side_records.h"
 #include "trace/perf/writer.h"
 
 #define TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
@@ -76,7 +77,8 @@ static struct perf_writer *begin(const char *path, bool compress, FILE **ret_fil
 	struct perf_writer *w = NULL;
 
 	*ret_file = fopen(path, "w+");
-	if (perf_writer_open(fileno(*ret_file), events, ARRAY_SIZE(events), &options, &w))
+	if (perf_writer_open(&(struct recording_file){.fd = fileno(*ret_file)}, events,
+			     ARRAY_SIZE(events), &options, &w))
 		return NULL;
 	perf_writer_feature(w, PERF_FEATURE_BUILD_ID, "", 0);
 	perf_writer_record(w, PERF_RECORD_COMM, 0, &comm, sizeof(comm));
@@ -172,9 +174,17 @@ static void full_disk(void)
 		tap_skip("a full disk", "no /dev/full");
 		return;
 	}
-	err = perf_writer_open(fileno(file), events, ARRAY_SIZE(events), &options, &w);
+	err = perf_writer_open(&(struct recording_file){.fd = fileno(file)}, events,
+			       ARRAY_SIZE(events), &options, &w);
 	is_int(err, -ENOSPC, "a full disk is an error at once");
 	fclose(file);
+}
+
+static void build_ids(void)
+{
+	is_int(perf_build_id_of_text("0123ab").size, 3, "a build-id of three bytes");
+	is_int(perf_build_id_of_text("0123a").size, 2, "half a byte at the end is none");
+	is_int(perf_build_id_of_text(NULL).size, 0, "no build-id");
 }
 
 int main(void)
@@ -184,6 +194,7 @@ int main(void)
 	round_trip(false);
 	round_trip(true);
 	full_disk();
+	build_ids();
 	run_in("/", "rm -r %s", directory);
 	return tap_done();
 }

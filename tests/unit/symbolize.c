@@ -207,6 +207,45 @@ static void test_own(void)
 	symbolizer_release(s);
 }
 
+/* An ended process whose mappings are told only when they are asked for. */
+struct told {
+	struct symbolizer *symbols;
+	pid_t pid;
+	u64 start;
+	struct stat file;
+	char path[512];
+	int asked;
+};
+
+static void tell(void *arg)
+{
+	struct told *t = arg;
+
+	if (t->asked++)
+		return;
+	symbolizer_tell_exec(t->symbols, t->pid);
+	symbolizer_tell_mapping(t->symbols, t->pid, t->start, 1 << 20, 0, t->file.st_ino, t->path);
+}
+
+static void test_asked(void)
+{
+	const u64 own = (u64)(uintptr_t)&test_asked;
+	struct told t = {.symbols = symbolizer_new(NULL, false), .pid = 0x7ffffff0};
+	struct symbolizer *here = symbolizer_new(NULL, false);
+	struct symbol_name n;
+	const ssize_t len = readlink("/proc/self/exe", t.path, sizeof(t.path) - 1);
+
+	symbolize_user(here, getpid(), own, &n);
+	t.start = own - n.file_offset;
+	ok(len > 0 && !stat(t.path, &t.file), "our own file");
+	symbolizer_ask(t.symbols, tell, &t);
+	names(t.symbols, t.pid, own, "test_asked", 0, "told when it was asked");
+	names(t.symbols, t.pid, own, "test_asked", 0, "and known from then on");
+	is_int(t.asked, 1, "asked once");
+	symbolizer_release(t.symbols);
+	symbolizer_release(here);
+}
+
 static void test_many(void)
 {
 	struct process_cache *c = process_cache_new();
@@ -257,6 +296,7 @@ int main(void)
 	test_exec_and_deleted();
 	test_jit();
 	test_own();
+	test_asked();
 	test_many();
 	run_in(dir, "rm -rf %s", dir);
 	return tap_done();

@@ -9,8 +9,15 @@ mkdir -p /tmp/mounted
 mount /dev/loop1 /tmp/mounted
 dd if=/dev/urandom of=/tmp/mounted/file bs=100 count=3000 2>/dev/null
 sync
-# judged FILE MODES...
-judged()
+# next_row: until there is one more, which has all that came before
+next_row()
+{
+	rows=$(wc -l </tmp/out)
+	more() { [ "$(wc -l </tmp/out)" -gt $rows ]; }
+	until_true more
+}
+# count FILE MODES...: in /tmp/truth and /tmp/counted
+count()
 {
 	file=$1
 	shift
@@ -21,10 +28,20 @@ judged()
 	begin pantrace cachestat -p $user 1
 	: >/tmp/go
 	wait $user
-	usleep 2000000
+	next_row
 	end
 	sed 's/^/# /' /tmp/err
-	is "$(awk '$1 ~ /^[0-9]+$/ { hits += $1; misses += $2 } END { print hits + 0, misses + 0 }' /tmp/out)" "$(cat /tmp/truth)" "$*: hits and misses ($(cat /tmp/truth))"
+	awk '$1 ~ /^[0-9]+$/ { hits += $1; misses += $2 } END { print hits + 0, misses + 0 }' /tmp/out >/tmp/counted
+}
+# judged FILE MODES...: once more if a page that is read ahead came between the program's look and its use
+judged()
+{
+	for _ in 1 2 3; do
+		count "$@"
+		! cmp -s /tmp/counted /tmp/truth || break
+	done
+	shift
+	is "$(cat /tmp/counted)" "$(cat /tmp/truth)" "$*: hits and misses ($(cat /tmp/truth))"
 }
 judged /tmp/mounted/file cold bytes bytes
 judged /tmp/mounted/file cold some bytes
@@ -48,7 +65,7 @@ until_true [ -e /tmp/ready ]
 begin pantrace cachestat -p $user 1
 : >/tmp/go
 wait $user
-usleep 2000000
+next_row
 end
 is "$(awk '$1 ~ /^[0-9]+$/ { n += $1 + $2 } END { print n + 0 }' /tmp/out)" 0 "tmpfs is not counted"
 umount /tmp/mounted

@@ -14,9 +14,9 @@ for engine in kernel bpf; do
 	is "$(grep -c '^syscalls \[[0-9]*\] *50 *1275 ' /tmp/out)" 3 "$engine: sums, by thread"
 	sed -n '2,5s/ [0-9].*//p' /tmp/out >/tmp/order.$engine
 
-	pantrace hist --engine $engine syscalls:sys_enter_write keys=count.log2 "if count <= 50 && fd > 2" -- taskset 1 /programs/syscalls 50 >/tmp/out 2>&1
+	pantrace hist --engine $engine syscalls:sys_enter_write keys=count.log2 'if count <= 50 && fd > 2 && COMM == "syscalls"' -- taskset 1 /programs/syscalls 50 >/tmp/out 2>&1
 	is "$(sed -n 's/^~ 2^\([0-9]*\) *\([0-9]*\) .*/\1=\2/p' /tmp/out | tr '\n' ' ')" "0=3 1=3 2=6 3=12 4=24 5=48 6=54 " "$engine: powers of two, upward"
-	pantrace hist --engine $engine syscalls:sys_enter_write keys=count.buckets=20 "if count <= 50 && fd > 2" -- taskset 1 /programs/syscalls 50 >/tmp/out 2>&1
+	pantrace hist --engine $engine syscalls:sys_enter_write keys=count.buckets=20 'if count <= 50 && fd > 2 && COMM == "syscalls"' -- taskset 1 /programs/syscalls 50 >/tmp/out 2>&1
 	is "$(sed -n 's/^~ \([0-9-]*\) *\([0-9]*\) .*/\1=\2/p' /tmp/out | tr '\n' ' ')" "0-19=57 20-39=60 40-59=33 " "$engine: buckets"
 
 	pantrace hist --engine $engine sched:sched_process_exec keys=filename -- /bin/true >/tmp/out 2>&1
@@ -32,7 +32,7 @@ for engine in kernel bpf; do
 	pantrace hist --engine $engine --from sched:sched_waking --to sched:sched_switch -m pid=next_pid 'keys=next_comm:vals=latency' if 'latency < 10000000' -d 2 -j >/tmp/out 2>&1
 	like "$(cat /tmp/out)" '"keys":\{"next_comm":"[^"]+"\},"hitcount":[0-9]+,"values":\{"latency":[0-9]+\}' "$engine: a latency by the second event's field, as JSON"
 
-	pantrace hist --engine $engine syscalls:sys_enter_getppid keys=cpu:name=both syscalls:sys_enter_write keys=cpu:name=both if 'fd > 2' -- /programs/syscalls 50 >/tmp/out 2>&1
+	pantrace hist --engine $engine syscalls:sys_enter_getppid keys=cpu:name=both syscalls:sys_enter_write keys=cpu:name=both if 'fd > 2 && COMM == "syscalls"' -- /programs/syscalls 50 >/tmp/out 2>&1
 	like "$(cat /tmp/out)" '^Totals: 300 hits' "$engine: a filter belongs to its own event"
 	pantrace hist --engine $engine -e 'p:w /programs/calls:work n=$arg1:s32' 'w keys=n.buckets=25:vals=n' -- /programs/calls 100 >/tmp/out 2>&1
 	is "$(sed -n 's/^~ \([0-9-]*\) *\([0-9]*\) *\([0-9]*\) .*/\1=\2,\3/p' /tmp/out | tr '\n' ' ')" "0-24=25,300 25-49=25,925 50-74=25,1550 75-99=25,2175 " "$engine: a function of a program and its argument"

@@ -23,3 +23,27 @@ like "$(grep '^{' /tmp/out)" '\.count = <[a-z ]*>' "and says what cannot be read
 pantrace --debuginfo /lib/debug -d ir -e 'kprobe@fs/read_write.c:1000000 { print(vars.runqueues); }' >/tmp/out 2>/tmp/err
 is "$?" 1 "no code"
 like "$(cat /tmp/err)" "ERROR: Unable to map 'fs/read_write.c:1000000' to address" "is said"
+# kprobe has its variables by name, too: of 777 bytes three times
+mkdir -p /usr/lib
+ln -s /lib/debug /usr/lib/debug
+pantrace kprobe -q 'p:vfs_read:23 ret size=file->f_inode->i_size name=file->f_path.dentry->d_name.name:string' 'name == "lines.dat"' -- dd if=/tmp/lines.dat of=/dev/null bs=777 >/tmp/out 2>/tmp/err
+is "$?/$(sed -n 's/.*: vfs_read_L23: (.*) ret=//p' /tmp/out | tr '\n' ';')" '0/777 size=2100 name="lines.dat";777 size=2100 name="lines.dat";546 size=2100 name="lines.dat";0 size=2100 name="lines.dat";' "kprobe: a line" || cat /tmp/out /tmp/err
+pantrace kprobe -q 'p:vfs_read count' 'count == 777' -- dd if=/tmp/lines.dat of=/dev/null bs=777 >/tmp/out 2>/tmp/err
+is "$?/$(grep -c ': vfs_read: (vfs_read+0x[0-9a-f/x]*) count=' /tmp/out)" 0/4 "kprobe: a parameter" || cat /tmp/out /tmp/err
+rm /usr/lib/debug
+pantrace kprobe -q 'p:vfs_read count' -- true >/tmp/out 2>/tmp/err
+is $? 1 "kprobe without debug information"
+like "$(tail -n 1 /tmp/err)" "^HINT: variables by name need the kernel's debug symbols" "says what it needs" || cat /tmp/err
+export HOME=/tmp/home
+mkdir $HOME
+pantrace probe -q -k "/lib/debug/boot/vmlinux-$(uname -r)" --cache -n -a 'vfs_read:23 ret size=file->f_inode->i_size name=file->f_path.dentry->d_name.name:string' 2>/tmp/err
+is "$?$(cat /tmp/err)" 0 "a definition for machines without debug information"
+umount /lib/debug
+begin pantrace -e 'kprobe:vfs_read:23 /comm == "dd" && str(vars.name) == "lines.dat"/ { @cached[vars.ret, vars.size] = count(); print(vars); }'
+dd if=/tmp/lines.dat of=/dev/null bs=777 2>/dev/null
+end
+is "$rc$(cat /tmp/err)" "0Attached 1 probe" "its line, when the debug information is gone"
+is "$(grep '^@' /tmp/out | sort | tr '\n' ' ')" "@cached[0, 2100]: 1 @cached[546, 2100]: 1 @cached[777, 2100]: 2 " "with its variables"
+pantrace -d ir -e 'kprobe:vfs_read:14 { print(vars.count); }' >/tmp/out 2>/tmp/err
+is "$?" 1 "another line"
+like "$(cat /tmp/err)" "debug information of this kernel is not installed" "is not known"

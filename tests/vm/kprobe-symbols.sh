@@ -2,12 +2,27 @@
 # Names and addresses of kernel functions: what /proc/kallsyms and ftrace's list say is the truth.
 # guest: newer; check-all: older
 # modules: xfs
-# Those of the kernel's own text that are the only one at their address; names of one address follow each other.
-awk 'function alone() { if (count == 1 && ++n % 397 == 5) print "0x" address, name }
-	NF == 3 && $2 ~ /^[tTwW]$/ && index($1, "ffffffff8") == 1 && $3 !~ /_pfx_/ {
-		if ($1 == address) { count++; next }
-		alone(); address = $1; name = $3; count = 1 }
-	END { alone() }' /proc/kallsyms >/tmp/some
+# One pass, as the list is long: /tmp/functions, those that are not padding, cold parts, or what ran at boot: an address, what the kernel
+# calls it, its other names; /tmp/some, those of the kernel's own text that have one name; /tmp/data, data whose names stand only once.
+grep -vF -e ' __pfx_' -e ' __cfi_' -e .cold -e '[bpf]' -e '[__builtin' /proc/kallsyms >/tmp/kallsyms
+awk '
+function finish() {
+	if (names == "") return
+	if (!boot) print address names >"/tmp/functions"
+	if (single && ++n % 397 == 5) print "0x" address names >"/tmp/some"
+	names = ""
+}
+{ times[$3]++ }
+$1 != address { finish(); address = $1 }
+$3 == "_sinittext" { boot = 1 }
+$3 == "_einittext" { boot = 0 }
+index("tTwW", $2) {
+	single = names == "" && NF == 3
+	names = names " " $3
+	next
+}
+NF == 3 && index("dDbB", $2) && $3 ~ /^[a-z_]*$/ && ++d % 211 == 3 { at[$3] = $1 }
+END { finish(); for (s in at) if (times[s] == 1) print s, at[s] >"/tmp/data" }' /tmp/kallsyms
 n=$(wc -l </tmp/some)
 [ "$n" -gt 50 ]
 ok "functions to ask for ($n)"
@@ -16,9 +31,7 @@ pantrace -q -e "BEGIN { $(head -n 60 /tmp/ksym.bt) exit(); }" >/tmp/got 2>/tmp/e
 head -n 60 /tmp/some | sed 's/.* //' >/tmp/want
 is "$(grep . /tmp/got | diff - /tmp/want)" "" "names of addresses"
 
-# data whose names stand only once
-awk '{ n[$3]++ } $2 ~ /[dDbB]/ && $3 ~ /^[a-z_]*$/ && $0 !~ /\[/ && ++i % 211 == 3 { address[$3] = $1 }
-	END { for (s in address) if (n[s] == 1) print s, address[s] }' /proc/kallsyms | head -n 20 | sort >/tmp/want
+head -n 20 /tmp/data | sort >/tmp/want
 while read -r name address; do echo "printf(\"$name %lx\n\", kaddr(\"$name\")); "; done </tmp/want >/tmp/kaddr.bt
 [ -s /tmp/kaddr.bt ]
 ok "data to ask for ($(wc -l </tmp/want))"
@@ -37,13 +50,6 @@ more=$(diff /tmp/want /tmp/got | grep -c '^+[^+]')
 [ "$more" -lt 5 ]
 ok "and hardly another ($more)"
 
-# Functions by their addresses: first what the kernel calls it, then its other names. Not padding, cold parts, and what ran at boot.
-awk '$3 == "_sinittext" { from = $1 } $3 == "_einittext" { to = $1 }
-	$2 ~ /[tTwW]/ && $3 !~ /^__(pfx|cfi)_|\.cold/ && $4 !~ /^\[(bpf|__builtin)/ {
-		if (!($1 in names)) order[n++] = $1
-		names[$1] = names[$1] " " $3
-	}
-	END { for (i = 0; i < n; i++) if (!(order[i] >= from && order[i] < to)) print order[i] names[order[i]] }' /proc/kallsyms >/tmp/functions
 awk '$1 !~ /__ftrace_invalid/ { print $1 }' /tmp/available >/tmp/ftrace
 # /tmp/want.PREFIX: those that ftrace has (of native_: has not) and one of whose names begins so, under what the kernel calls them if
 # that does

@@ -52,7 +52,7 @@ out=$(under 'cat /tmp/data /tmp/no-such-file' /tmp/open.bt)
 like "$out" '^cat +[0-9]+ +0 /tmp/data$' "open: file name from the entry, descriptor from the return"
 like "$out" '^cat +-1 +2 /tmp/no-such-file$' "open: errors"
 
-out=$(under 'nc -w 1 127.0.0.1 7999' -e '#include <net/sock.h>
+out=$(under 'nc -w 60 127.0.0.1 7999' -e '#include <net/sock.h>
 kprobe:tcp_connect {
 	$sk = ((struct sock *)arg0);
 	$family = $sk->__sk_common.skc_family;
@@ -66,7 +66,7 @@ kprobe:tcp_connect {
 like "$out" '^nc 127\.0\.0\.1 7999$' "connect: addresses and ports out of struct sock"
 
 out=$(trace -e 'BEGIN { @states[1] = "ESTABLISHED"; @states[7] = "CLOSE"; }
-kprobe:tcp_set_state { @[@states[arg1]] = count(); }' -c 'nc -w 1 127.0.0.1 7999')
+kprobe:tcp_set_state { @[@states[arg1]] = count(); }' -c 'nc -w 60 127.0.0.1 7999')
 like "$out" '^@\[CLOSE\]: [1-9]' "a map of strings as a table"
 
 out=$(under 'sleep 1' -e 'kprobe:do_nanosleep { @[kstack(4), comm] = count(); }')

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A kprobe and a kretprobe on the same functions: one program and one link where the kernel has sessions (6.10), two of them where
 # not, and the same answers.
-# guest: older newer
+# guest: newer; check-all: older
 dd if=/dev/zero of=/tmp/data bs=1000 count=1 2>/dev/null
 has() { pantrace --info 2>/dev/null | grep -q "$1: yes"; }
 under() { pantrace -q -c 'dd if=/tmp/data of=/dev/null bs=10 count=50' "$@" 2>&1; }
 
-# held SCRIPT: what a tracer that is attached holds, from the kernel's own account of its descriptors
+# held SCRIPT [OPTION...]: what a tracer that is attached holds, from the kernel's own account of its descriptors
 held()
 {
+	script=$1
+	shift
 	rm -f /tmp/out # the last one's would do for `Attached`
-	pantrace -e "$1" >/tmp/out 2>&1 &
+	pantrace "$@" -e "$script" >/tmp/out 2>&1 &
 	tool=$!
 	for _ in $(seq 120); do
 		grep -qs '^Attached' /tmp/out && break
@@ -27,21 +29,23 @@ pair='kprobe:vfs_read /comm == "dd" && arg2 == 10/ { @in[tid] = arg2; @entries =
 kretprobe:vfs_read /@in[tid]/ { @returns[retval, @in[tid]] = count(); delete(@in, tid); }'
 named='kprobe:vfs_re* /comm == "dd" && arg2 == 10/ { @in[probe, func] = count(); }
 kretprobe:vfs_re* /comm == "dd" && retval == 10/ { @out[probe, func] = count(); }'
-held "kprobe:vfs_read { @a = 1 } kretprobe:vfs_read { @b = 1 }"
-one="$attached $programs $links"
-held "kprobe:vfs_re* { @a = 1 } kretprobe:vfs_re* { @b = 1 }"
+function='kprobe:vfs_read { @a = 1 } kretprobe:vfs_read { @b = 1 }'
+wildcard='kprobe:vfs_re* { @a = 1 } kretprobe:vfs_re* { @b = 1 }'
 functions=$(sed 's/[[:space:]].*//' /sys/kernel/tracing/available_filter_functions | grep -c '^vfs_re')
 if has kprobe_session; then
-	is "$one" "1 1 1" "a function: one probe, program and link"
+	held "$function"
+	is "$attached $programs $links" "1 1 1" "a function: one probe, program and link"
+	held "$wildcard"
 	is "$attached $programs $links" "$functions 1 1" "a wildcard ($functions functions): one program and link"
 	held "kprobe:vfs_read { @a = 1 } kretprobe:vfs_read { @b = kstack }"
 	is "$attached $programs $links" "2 2 0" "a stack of a function: a probe of its own"
 	held "kprobe:vfs_read { @a = 1 } kprobe:vfs_read { @c = 1 } kretprobe:vfs_read { @b = 1 }"
 	is "$attached $programs $links" "3 3 0" "which of two entries, nobody said: three programs"
-else
-	is "$one" "2 2 0" "a function without sessions: two programs"
-	is "$attached $programs" "$((2 * functions)) 2" "a wildcard ($functions functions) without sessions: two programs"
 fi
+held "$function" --no-feature kprobe_session
+is "$attached $programs $links" "2 2 0" "a function without sessions: two programs"
+held "$wildcard" --no-feature kprobe_session
+is "$attached $programs" "$((2 * functions)) 2" "a wildcard ($functions functions) without sessions: two programs"
 
 want=$(under --no-feature kprobe_session -e "$pair")
 like "$want" '^@entries: 50$' "entries by a program of their own"

@@ -8,7 +8,7 @@ like "$(cat /tmp/out)" '^__x64_sys_getppid +300$' "funccount: getppid of three p
 like "$(head -1 /tmp/out)" '^FUNC +COUNT$' "funccount: columns"
 
 begin pantrace funccount 'tcp_*'
-nc -w 1 127.0.0.1 7999
+nc -w 60 127.0.0.1 7999
 end
 like "$(cat /tmp/out)" '^tcp_v4_connect +1$' "funccount: a pattern of many functions"
 
@@ -35,8 +35,9 @@ begin pantrace funcslower -a __x64_sys_clock_nanosleep,__x64_sys_nanosleep 25000
 sleep 3
 sleep 0.2
 end
-is "$(grep -c 'nanosleep$' /tmp/out)" 1 "funcslower: one of two sleeps is long enough"
-like "$(cat /tmp/out)" ' [3-9][0-9]{6}\.[0-9]{3} __x64_sys_(clock_)?nanosleep$' "funcslower: its duration"
+# a guest that stands still for seconds makes others' sleeps long enough, too
+is "$(awk '/nanosleep$/ { found = 1; if ($(NF - 1) < 2500000) bad = 1 } END { print found + 0, bad + 0 }' /tmp/out)" "1 0" "funcslower: the long sleep, none that is shorter"
+like "$(cat /tmp/out)" ' [1-9][0-9]{6,}\.[0-9]{3} __x64_sys_(clock_)?nanosleep$' "funcslower: its duration"
 begin pantrace funcslower -C __x64_sys_clock_nanosleep,__x64_sys_nanosleep 1500000
 sleep 2
 end

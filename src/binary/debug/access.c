@@ -16,6 +16,16 @@ struct access access_refuse(const char *reason)
 	return (struct access){.result = ACCESS_NONE, .reason = reason};
 }
 
+/* Up to its first comma: "it is in a floating-point register". */
+const char *access_short_reason(struct arena *arena, const struct access *a)
+{
+	if (!a->reason)
+		return "cannot be read";
+	if (strstr(a->reason, "optimised out"))
+		return "optimised out";
+	return arena_strndup(arena, a->reason, strcspn(a->reason, ",;"));
+}
+
 struct access access_simple(struct arena *arena, enum access_result result,
 			    const struct access_step *step, s64 add)
 {
@@ -48,11 +58,15 @@ u32 access_ranges(Dwarf_Die *variable, struct debug_range *ret, u32 max)
 static struct access optimised_out(const struct access_site *s, Dwarf_Die *variable)
 {
 	struct debug_range ranges[MAX_RANGES_TOLD + 1];
-	const u32 n = access_ranges(variable, ranges, ARRAY_SIZE(ranges));
-	const char *declared = debug_declared_in(variable);
 	struct strbuf out = STRBUF_INIT;
+	const char *declared;
 	struct access ret;
+	u32 n;
 
+	if (s->is_brief)
+		return access_refuse("it is optimised out");
+	n = access_ranges(variable, ranges, ARRAY_SIZE(ranges));
+	declared = debug_declared_in(variable);
 	strbuf_addstr(&out, n ? "it is optimised out here; it is alive at" : "it is optimised out");
 	for (u32 i = 0; i < MIN(n, (u32)MAX_RANGES_TOLD); i++) {
 		const char *from, *to;
@@ -112,8 +126,8 @@ static bool is_stored_later(const struct access_site *s, Dwarf_Attribute *a, con
 {
 	struct unwind_row row;
 
-	if (!s->function.addr || s->address < s->entry || s->address >= s->body ||
-	    dwarf_whatform(a) != DW_FORM_exprloc || ops[0].atom != DW_OP_fbreg)
+	if (!s->function.addr || s->address < s->entry || dwarf_whatform(a) != DW_FORM_exprloc ||
+	    ops[0].atom != DW_OP_fbreg || s->address >= access_site_body(s))
 		return false;
 	if (access->result == ACCESS_NONE || counts_from_stack_pointer(s)) /* no frame yet */
 		return true;
@@ -220,14 +234,22 @@ static u64 body_of(Dwarf_Die *unit, u64 entry, u64 end)
 	return second == end ? entry : second;
 }
 
+u64 access_site_body(const struct access_site *s)
+{
+	Dwarf_Die function = s->function, table;
+	u64 end;
+
+	debug_line_unit(s->file, &s->unit, &table);
+	return debug_end_of(&function, s->entry, &end) ? body_of(&table, s->entry, end) : s->entry;
+}
+
 bool access_site_init(struct access_site *s, struct elf_file *f, struct arena *arena,
 		      Dwarf_Die *unit, u64 address)
 {
-	Dwarf_Die *scopes, skeleton;
+	Dwarf_Die *scopes;
 	const u32 n = debug_scopes_at(f, unit, address, false, &scopes);
-	u64 end;
 
-	*s = (struct access_site){.file = f, .arena = arena, .address = address};
+	*s = (struct access_site){.file = f, .arena = arena, .address = address, .unit = *unit};
 	for (u32 i = 0; i < n && !s->function.addr; i++)
 		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
 			s->function = scopes[i];
@@ -236,9 +258,5 @@ bool access_site_init(struct access_site *s, struct elf_file *f, struct arena *a
 		s->function.addr = NULL;
 		return false;
 	}
-	s->body = s->entry;
-	debug_line_unit(f, unit, &skeleton);
-	if (debug_end_of(&s->function, s->entry, &end))
-		s->body = body_of(&skeleton, s->entry, end);
 	return true;
 }

@@ -11,14 +11,20 @@ struct access_site {
 	struct elf_file *file;
 	struct arena *arena; /* for steps and reasons */
 	u64 address;
+	Dwarf_Die unit;
 	Dwarf_Die function; /* the concrete one around it; addr NULL = none (statics) */
 	u64 entry; /* of the function */
-	u64 body; /* behind its first line, where unoptimised code has stored the parameters */
+	bool from_caller, is_brief; /* as DEBUG_FROM_CALLER, DEBUG_BRIEF */
 };
 
 /* False: no function of the unit has the address; then only statics can be fetched. */
 bool access_site_init(struct access_site *s, struct elf_file *f, struct arena *arena,
 		      Dwarf_Die *unit, u64 address);
+/*
+ * Behind the function's first line, where unoptimised code has stored the parameters; its entry, if
+ * that is not known. Reads the unit's lines.
+ */
+u64 access_site_body(const struct access_site *s);
 /*
  * How a variable or parameter is fetched at the site. What a parameter is at the function's first
  * instruction by convention alone, DWARF does not say: then *ret_by_convention is true, and the

@@ -9,6 +9,8 @@
 /* Registers of the x86-64 ABI in DWARF's numbering. */
 enum { BP = 6, SP = 7, RETURN_ADDRESS = 16, REMEMBERED = 16 };
 
+_Static_assert(RETURN_ADDRESS + 1 == UNWIND_REGISTERS, "all that functions save");
+
 struct expression {
 	const u8 *data;
 	u64 len;
@@ -19,9 +21,7 @@ struct frame {
 	u64 cfa_register;
 	s64 cfa_offset;
 	struct expression cfa; /* data not NULL: instead of the two */
-	bool bp_saved, bp_at_bp, bp_unknown;
-	s64 bp_offset;
-	bool return_undefined;
+	struct unwind_saved saved[UNWIND_REGISTERS];
 };
 
 #define DEBUG_FRAME_CIE UINT32_MAX
@@ -136,12 +136,23 @@ static void cfa_by_expression(const struct frame *f, struct unwind_row *row)
 	}
 }
 
+/* The return address lies where every call puts it. */
+static bool has_return_address(const struct frame *f)
+{
+	const struct unwind_saved *const s = &f->saved[RETURN_ADDRESS];
+
+	return s->how == SAVED_IN_PLACE || (s->how == SAVED_AT_CFA && s->offset == -8);
+}
+
 static void add_row(struct call_frames *r, u64 address, const struct frame *f)
 {
+	const struct unwind_saved *const bp = &f->saved[BP];
 	struct unwind_row row = {.address = address + r->bias};
 
 	if ((address < r->start && !r->only_cfa) || address >= r->end)
 		return;
+	if (r->saved)
+		memcpy(r->saved, f->saved, sizeof(f->saved));
 	if (r->cie.is_signal) {
 		row.kind = UNWIND_SIGNAL;
 		vector_push(&r->rows->list, row);
@@ -154,57 +165,45 @@ static void add_row(struct call_frames *r, u64 address, const struct frame *f)
 		row.kind = f->cfa_register == SP ? UNWIND_SP : UNWIND_BP;
 		row.cfa_offset = (s32)f->cfa_offset;
 	}
-	if (!r->only_cfa && f->bp_saved && (f->bp_offset < INT16_MIN || f->bp_offset >= 0))
+	if (!r->only_cfa && bp->how == SAVED_AT_CFA && (bp->offset < INT16_MIN || bp->offset >= 0))
 		row.kind = UNWIND_NONE;
 	if (r->only_cfa) {
 		vector_push(&r->rows->list, row);
 		return;
 	}
-	if (f->return_undefined || f->bp_unknown || row.kind == UNWIND_NONE)
+	if (!has_return_address(f) || bp->how == SAVED_UNKNOWN ||
+	    (bp->how == SAVED_AT_BP && bp->offset) || row.kind == UNWIND_NONE)
 		row = (struct unwind_row){.address = row.address};
-	else if (f->bp_saved)
-		row.bp_offset = (s16)f->bp_offset;
+	else if (bp->how == SAVED_AT_CFA)
+		row.bp_offset = (s16)bp->offset;
 	else
-		row.bp_at_bp = f->bp_at_bp;
+		row.bp_at_bp = bp->how == SAVED_AT_BP;
 	vector_push(&r->rows->list, row);
 }
 
 /* ---- instructions ---- */
 
-static void saved_at(struct frame *f, u64 reg, s64 offset)
+static void set_saved(struct frame *f, u64 reg, enum unwind_saved_how how, s64 offset)
 {
-	if (reg == BP) {
-		f->bp_saved = true;
-		f->bp_at_bp = f->bp_unknown = false;
-		f->bp_offset = offset;
-	} else if (reg == RETURN_ADDRESS) {
-		f->return_undefined = offset != -8;
-	}
+	if (reg < UNWIND_REGISTERS)
+		f->saved[reg] = (struct unwind_saved){.how = (u8)how, .offset = offset};
 }
 
 static void restore(struct frame *f, const struct frame *initial, u64 reg)
 {
-	if (reg == BP) {
-		f->bp_saved = initial->bp_saved;
-		f->bp_at_bp = initial->bp_at_bp;
-		f->bp_unknown = initial->bp_unknown;
-		f->bp_offset = initial->bp_offset;
-	} else if (reg == RETURN_ADDRESS) {
-		f->return_undefined = initial->return_undefined;
-	}
+	if (reg < UNWIND_REGISTERS)
+		f->saved[reg] = initial->saved[reg];
 }
 
-static void by_expression(struct frame *f, u64 reg, const struct expression *e)
+/* Compilers write "bp + N" for functions that align their stack; others are not understood. */
+static void saved_by_expression(struct frame *f, u64 reg, const struct expression *e)
 {
-	static const u8 at_bp[] = {DW_OP_breg6, 0};
+	struct cursor c = cursor_of(e->data, e->len);
+	const bool is_bp = cursor_u8(&c) == DW_OP_breg6;
+	const s64 offset = sleb(&c);
+	const bool is_whole = is_bp && !c.failed && c.pos == c.len;
 
-	if (reg == RETURN_ADDRESS)
-		f->return_undefined = true;
-	if (reg != BP)
-		return;
-	f->bp_saved = false;
-	f->bp_at_bp = is_bytes(e, at_bp, sizeof(at_bp));
-	f->bp_unknown = !f->bp_at_bp;
+	set_saved(f, reg, is_whole ? SAVED_AT_BP : SAVED_UNKNOWN, is_whole ? offset : 0);
 }
 
 static struct expression read_expression(struct cursor *c)
@@ -228,43 +227,43 @@ static bool register_rule(const struct call_frames *r, struct cursor *c, u8 op, 
 	switch (op) {
 	case DW_CFA_offset_extended:
 		reg = uleb(c);
-		saved_at(f, reg, factored(r, (s64)uleb(c)));
+		set_saved(f, reg, SAVED_AT_CFA, factored(r, (s64)uleb(c)));
 		return true;
 	case DW_CFA_offset_extended_sf:
 		reg = uleb(c);
-		saved_at(f, reg, factored(r, sleb(c)));
+		set_saved(f, reg, SAVED_AT_CFA, factored(r, sleb(c)));
 		return true;
 	case DW_CFA_GNU_negative_offset_extended:
 		reg = uleb(c);
-		saved_at(f, reg, factored(r, (s64)-uleb(c)));
+		set_saved(f, reg, SAVED_AT_CFA, factored(r, (s64)-uleb(c)));
 		return true;
 	case DW_CFA_restore_extended:
 		restore(f, initial, uleb(c));
 		return true;
 	case DW_CFA_undefined:
-	case DW_CFA_same_value:
+		set_saved(f, uleb(c), SAVED_NOWHERE, 0);
+		return true;
+	case DW_CFA_same_value: /* of the return address it makes no sense */
 		reg = uleb(c);
-		if (reg == RETURN_ADDRESS)
-			f->return_undefined = true;
-		if (reg == BP)
-			f->bp_saved = f->bp_at_bp = f->bp_unknown = false;
+		set_saved(f, reg, reg == RETURN_ADDRESS ? SAVED_NOWHERE : SAVED_IN_PLACE, 0);
 		return true;
 	case DW_CFA_register:
-		reg = uleb(c);
+		set_saved(f, uleb(c), SAVED_UNKNOWN, 0);
 		uleb(c);
-		by_expression(f, reg, &(struct expression){0});
 		return true;
 	case DW_CFA_expression:
+		reg = uleb(c);
+		e = read_expression(c);
+		saved_by_expression(f, reg, &e);
+		return true;
 	case DW_CFA_val_expression:
+		set_saved(f, uleb(c), SAVED_UNKNOWN, 0);
+		read_expression(c);
+		return true;
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf:
-		reg = uleb(c);
-		e = (struct expression){0};
-		if (op == DW_CFA_expression || op == DW_CFA_val_expression)
-			e = read_expression(c);
-		else
-			sleb(c);
-		by_expression(f, reg, op == DW_CFA_expression ? &e : &(struct expression){0});
+		set_saved(f, uleb(c), SAVED_UNKNOWN, 0);
+		sleb(c);
 		return true;
 	default:
 		return false;
@@ -319,7 +318,7 @@ static void run(struct call_frames *r, struct cursor c, u64 pc, struct frame *f,
 			step = low;
 			break;
 		case DW_CFA_offset:
-			saved_at(f, low, factored(r, (s64)uleb(&c)));
+			set_saved(f, low, SAVED_AT_CFA, factored(r, (s64)uleb(&c)));
 			continue;
 		case DW_CFA_restore:
 			restore(f, initial ? initial : &none, low);
@@ -474,9 +473,13 @@ static int next_entry(const struct call_frames *r, struct cursor *c, struct curs
 
 int call_frames_open(struct call_frames *r, struct elf_file *f, const char *name)
 {
-	const struct elf_section *s = elf_section_named(f, name);
+	struct elf_file *const plain = str_starts(name, ".debug_") ? elf_unpacked_file(f) : f;
+	const struct elf_section *s = plain ? elf_section_named(plain, name) : NULL;
 
 	if (!f->is_64 || f->machine != EM_X86_64 || !s || s->flags & SHF_COMPRESSED)
+		return -ENODATA;
+	f = plain;
+	if (f->type == ET_REL && (!f->is_relocated || s->flags & SHF_ALLOC))
 		return -ENODATA;
 	r->data = elf_section_bytes(f, s);
 	if (!r->data)

@@ -29,6 +29,8 @@ struct call_frames {
 	bool is_debug_frame; /* else .eh_frame */
 	/* Only the entry that covers `start`, from its beginning on, and of rows only the CFA. */
 	bool only_cfa;
+	/* UNWIND_REGISTERS: where the caller's are at `start`; NULL = not wanted */
+	struct unwind_saved *saved;
 	struct cie cie;
 	/* call_frames_sort(): */
 	struct range_table ranges;

@@ -25,28 +25,6 @@ static bool is_wanted(const char *name)
 	return false;
 }
 
-static bool is_packed(const struct elf_section *s)
-{
-	return s->flags & SHF_COMPRESSED || str_starts(s->name, ".z");
-}
-
-/* What a compressed section says of its size: Elf32_Chdr or Elf64_Chdr, or "ZLIB" and a big-endian
- * number. */
-static u64 unpacked_size(struct elf_file *f, const struct elf_section *s)
-{
-	struct cursor c = elf_section_cursor(f, s);
-	u64 size = 0;
-
-	if (!(s->flags & SHF_COMPRESSED)) {
-		cursor_bytes(&c, 4);
-		for (int i = 0; i < 8; i++)
-			size = size << 8 | cursor_u8(&c);
-		return size;
-	}
-	cursor_bytes(&c, f->is_64 ? 8 : 4);
-	return cursor_uint(&c, f->is_64 ? 8 : 4);
-}
-
 /* In our copy; libelf has read nothing yet. */
 static void hide_section(struct elf_file *f, u32 i)
 {
@@ -60,12 +38,16 @@ static void hide_section(struct elf_file *f, u32 i)
 /* Of most sections a question needs a small part. */
 static const void *bytes_of(struct elf_file *f, const struct elf_section *s)
 {
-	return is_packed(s) ? (const void *)elf_section_bytes(f, s)
-			    : file_image_lend(&f->image, s->offset, s->size);
+	return elf_section_is_packed(s) ? (const void *)elf_section_bytes(f, s)
+					: file_image_lend(&f->image, s->offset, s->size);
 }
 
 Elf *debug_elf(struct elf_file *f)
 {
+	if (elf_file_must_unpack(f))
+		f = elf_unpacked_file(f);
+	if (!f || !object_relocate(f))
+		return NULL;
 	for (u32 i = 1; i < f->section_count; i++) {
 		const struct elf_section *s = &f->sections[i];
 		/* Names are looked up in a section like any other. */
@@ -74,7 +56,7 @@ Elf *debug_elf(struct elf_file *f)
 		if (s->type == SHT_NOBITS || (is_names && !is_wanted(s->name)))
 			continue;
 		if (!is_wanted(s->name) || !bytes_of(f, s) ||
-		    (is_packed(s) && unpacked_size(f, s) > MAX_UNPACKED))
+		    (elf_section_is_packed(s) && elf_section_unpacked_size(f, s) > MAX_UNPACKED))
 			hide_section(f, i);
 	}
 	if (f->image.error)
@@ -87,7 +69,7 @@ Elf *debug_elf(struct elf_file *f)
 static void drop_packed(struct elf_file *f)
 {
 	for (u32 i = 1; i < f->section_count; i++)
-		if (is_wanted(f->sections[i].name) && is_packed(&f->sections[i]))
+		if (is_wanted(f->sections[i].name) && elf_section_is_packed(&f->sections[i]))
 			file_image_drop(&f->image, f->sections[i].offset, f->sections[i].size);
 }
 

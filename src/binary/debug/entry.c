@@ -92,6 +92,25 @@ static char *qualified_name(const char *linkage)
 	return copy;
 }
 
+/*
+ * gcc's -fpartial-inlining: "f.part.0" is called from where f is declared, which no source does.
+ */
+static bool is_called_by_compiler(Dwarf_Die *copy)
+{
+	static const unsigned int pairs[][2] = {{DW_AT_call_file, DW_AT_decl_file},
+						{DW_AT_call_line, DW_AT_decl_line},
+						{DW_AT_call_column, DW_AT_decl_column}};
+	Dwarf_Attribute call, declared;
+	Dwarf_Word a, b;
+
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
+		if (!dwarf_attr(copy, pairs[i][0], &call) ||
+		    !dwarf_attr_integrate(copy, pairs[i][1], &declared) ||
+		    dwarf_formudata(&call, &a) || dwarf_formudata(&declared, &b) || a != b)
+			return false;
+	return true;
+}
+
 static int show(struct search *q, struct debug_entry *e)
 {
 	char *qualified = qualified_name(e->linkage);
@@ -103,6 +122,7 @@ static int show(struct search *q, struct debug_entry *e)
 	if (!e->symbol && !e->is_inlined && elf_file_symbol_at(q->file, e->address, &s, &into) &&
 	    !into)
 		e->symbol = s.name;
+	e->is_part |= e->symbol && e->dwarf && strstr(e->symbol, ".part.");
 	q->found++;
 	result = q->fn(q->arg, e);
 	free(qualified);
@@ -115,7 +135,6 @@ static void describe(Dwarf_Die *die, struct debug_entry *e)
 
 	e->name = dwarf_diename(die);
 	e->linkage = debug_linkage_name(die);
-	e->file = debug_declared_in(die);
 	e->line = dwarf_decl_line(die, &line) == 0 && line > 0 ? (u32)line : 0;
 	e->dwarf = dwarf_cu_getdwarf(die->cu);
 	e->offset = dwarf_dieoffset(die);
@@ -123,18 +142,21 @@ static void describe(Dwarf_Die *die, struct debug_entry *e)
 		e->end = 0;
 }
 
-static int show_function(struct search *q, Dwarf_Die *die, u64 address, const char *symbol)
+static int show_function(struct search *q, Dwarf_Die *die, u64 address,
+			 const struct elf_symbol *symbol)
 {
-	struct debug_entry e = {.address = address, .symbol = symbol};
+	struct debug_entry e = {.address = address,
+				.symbol = symbol ? symbol->name : NULL,
+				.is_ifunc = symbol && symbol->is_ifunc};
 	bool is_new;
 
-	hashmap_put(&q->seen, &address, sizeof(address), &is_new);
+	*hashmap_put(&q->seen, &address, sizeof(address), &is_new) = q;
 	if (!is_new)
 		return 0;
 	if (die)
 		describe(die, &e);
 	if (!e.name)
-		e.name = symbol;
+		e.name = e.symbol;
 	return e.name ? show(q, &e) : 0;
 }
 
@@ -145,8 +167,8 @@ static int show_copy(struct search *q, struct copy *c)
 	if (!debug_entry_of(&c->die, &e.address))
 		return 0;
 	describe(&c->die, &e);
+	e.is_part = is_called_by_compiler(&c->die);
 	debug_entry_of(&c->function, &e.caller_address);
-	debug_call_of(&c->die, &e.call_file, &e.call_line);
 	return e.name ? show(q, &e) : 0;
 }
 
@@ -251,7 +273,7 @@ static int on_symbol(void *arg, const struct elf_symbol *s)
 		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram &&
 		    debug_entry_of(&scopes[i], &entry) && entry == s->address)
 			function = &scopes[i];
-	result = show_function(q, function, s->address, s->name);
+	result = show_function(q, function, s->address, s);
 	free(scopes);
 	return result;
 }
@@ -268,7 +290,7 @@ int debug_each_entry(struct elf_file *f, const char *name,
 	q.budget = debug_budget(f);
 	result = q.index ? show_sites(&q) : debug_each_unit(f, walk_unit, &q);
 	if (!result)
-		result = elf_file_each_symbol(f, on_symbol, &q);
+		result = elf_file_walk_symbols(f, on_symbol, &q);
 	for (size_t i = 0; i < q.copies.len && !result; i++)
 		result = show_copy(&q, &q.copies.items[i]);
 	hashmap_release(&q.seen);
@@ -316,16 +338,17 @@ static void find_call(Dwarf_Die *copy, const char *file, u32 line, u32 depth, u6
 	Dwarf_Die child;
 
 	for (int more = dwarf_child(copy, &child); more == 0; more = debug_next_sibling(&child)) {
-		struct debug_entry e = {.call_file = NULL};
+		const char *call_file;
+		u32 call_line;
+		u64 address;
 
 		if (dwarf_tag(&child) == DW_TAG_lexical_block && depth < MAX_DEPTH)
 			find_call(&child, file, line, depth + 1, lowest);
 		if (dwarf_tag(&child) != DW_TAG_inlined_subroutine)
 			continue;
-		debug_call_of(&child, &e.call_file, &e.call_line);
-		if (e.call_line == line && e.call_file && debug_path_ends_with(file, e.call_file) &&
-		    debug_entry_of(&child, &e.address))
-			*lowest = MIN(*lowest, e.address);
+		if (debug_call_of(&child, &call_file, &call_line) && call_line == line &&
+		    debug_path_ends_with(file, call_file) && debug_entry_of(&child, &address))
+			*lowest = MIN(*lowest, address);
 	}
 }
 
@@ -360,17 +383,26 @@ static void look_at_row(struct line_search *q, Dwarf_Line *row, u64 address)
 		q->nearest = (u32)number;
 }
 
+const char *debug_entry_file(const struct debug_entry *e)
+{
+	Dwarf_Die die;
+
+	return e->dwarf && dwarf_offdie((Dwarf *)(uintptr_t)e->dwarf, e->offset, &die)
+		       ? debug_declared_in(&die)
+		       : NULL;
+}
+
 int debug_each_line_of(struct elf_file *f, const struct debug_entry *e, u32 line,
 		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_nearest)
 {
 	Dwarf_Die die, unit, table;
-	struct line_search q = {f, &unit, &die, e->file, line, .lowest = UINT64_MAX};
+	struct line_search q = {f, &unit, &die, debug_entry_file(e), line, .lowest = UINT64_MAX};
 	Dwarf_Addr base, start, end, address;
 	ptrdiff_t at = 0;
 	Dwarf_Lines *lines;
 	size_t count;
 
-	if (!e->dwarf || !e->file)
+	if (!q.source)
 		return -ENODATA;
 	if (!dwarf_offdie((Dwarf *)(uintptr_t)e->dwarf, e->offset, &die) ||
 	    !dwarf_diecu(&die, &unit, NULL, NULL))
@@ -386,7 +418,7 @@ int debug_each_line_of(struct elf_file *f, const struct debug_entry *e, u32 line
 				break;
 			look_at_row(&q, row, address);
 		}
-	find_call(&die, e->file, line, 0, &q.lowest);
+	find_call(&die, q.source, line, 0, &q.lowest);
 	if (ret_nearest)
 		*ret_nearest = q.nearest;
 	return q.lowest == UINT64_MAX ? -ENOENT : fn(arg, q.lowest);

@@ -17,6 +17,7 @@ static const u8 row_sizes[INDEX_TABLES] = {
 	[INDEX_USES] = 1,
 	[INDEX_NAMES] = sizeof(struct index_name_row),
 	[INDEX_SITES] = sizeof(struct index_site),
+	[INDEX_DECLARED] = sizeof(struct index_declared_row),
 	[INDEX_FORMS] = sizeof(struct index_form_row),
 	[INDEX_VARIABLES] = sizeof(struct index_die_row),
 	[INDEX_TYPES] = sizeof(struct index_die_row),
@@ -244,7 +245,7 @@ static struct index_name name_at(const struct debug_index *x, const struct index
 				   string_or_null(x, rows[i].linkage)};
 }
 
-/* The first row of those with a hash; rows begin with it, and are sorted by it. */
+/* The first row of those with a hash (or line); rows begin with it, and are sorted by it. */
 static u32 first_with_hash(const u8 *rows, u32 count, u32 row_size, u32 hash)
 {
 	u32 low = 0, high = count, there;
@@ -315,6 +316,18 @@ const struct index_site *index_sites(const struct debug_index *x, const struct i
 		return NULL;
 	*ret_count = end - rows[n->i].sites;
 	return list + rows[n->i].sites;
+}
+
+void index_declared(const struct debug_index *x, const char *path, u32 line, struct index_list *ret)
+{
+	u32 count;
+	const struct index_declared_row *rows = rows_of(x, INDEX_DECLARED, &count);
+
+	for (u32 i = first_with_hash((const u8 *)rows, count, sizeof(*rows), line);
+	     i < count && rows[i].line == line; i++)
+		if (str_eq(string_at(x, rows[i].path), path))
+			vector_push(&ret->list, rows[i].die);
+	sort_once(ret);
 }
 
 /* ---- variables, types ---- */

@@ -6,7 +6,7 @@
  *
  *	FOLDER/pantrace/index/5ba784b4c0...8d      FOLDER: $XDG_CACHE_HOME, or $HOME/.cache
  *
- *	 0  "PTINDEX\0"                     ┐
+ *	 0  "PTINDX2\0"                     ┐
  *	 8  u64 bytes of this file          │ header; numbers are little-endian, as those of
  *	16  u64 checksum of what follows    │ every table
  *	24  the debug file's identity       │
@@ -18,6 +18,8 @@
  *	    names      name, linkage name, first site      of functions, each pair once
  *	    sites      die, function                       code of them; function 0: the function
  *	                                                   itself, else what the copy is inlined in
+ *	    declared   line, path, die                     functions with code of their own, by the
+ *	                                                   line that declares them
  *	    forms      hash, name                          what a name can be called, by hash
  *	    variables  hash, name, die                     external ones, by hash
  *	    types      hash, name, die                     definitions at the top of units, by hash;
@@ -33,6 +35,8 @@
  */
 #ifndef PANTRACE_BINARY_DEBUG_INDEX_H
 #define PANTRACE_BINARY_DEBUG_INDEX_H
+
+#include <time.h>
 
 #include "base/vector.h"
 #include "binary/elf/file.h"
@@ -90,9 +94,24 @@ struct index_site {
 };
 const struct index_site *index_sites(const struct debug_index *x, const struct index_name *n,
 				     u32 *ret_count);
+/* Functions that have code of their own and are declared at a line of a file with this path. */
+void index_declared(const struct debug_index *x, const char *path, u32 line,
+		    struct index_list *ret);
 /* External variables of a name (NULL: all), and types; offsets rise. */
 void index_variables(const struct debug_index *x, const char *name, struct index_list *ret);
 void index_types(const struct debug_index *x, const char *name, struct index_list *ret);
+
+/* ---- those that are kept: index_file.c ---- */
+
+struct index_kept {
+	const char *build_id; /* hex */
+	u64 size;
+	time_t used; /* last, to a day */
+};
+/* Calls fn for each of the user's. 0, or -errno: -ENOENT, there is no folder of them. */
+int index_each_kept(int (*fn)(void *arg, const struct index_kept *k), void *arg);
+/* Removes one; it is made again when it is needed. 0 or -errno. */
+int index_remove(const char *build_id);
 
 /* ---- index_file.c, index_build.c ---- */
 

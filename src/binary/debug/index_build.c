@@ -8,7 +8,6 @@
 #include "binary/elf/internal.h"
 
 enum {
-	SMALL = 4 << 20, /* bytes of .debug_info that are walked through in no time */
 	LINES_AT_ONCE = 64, /* units whose lines libdw keeps */
 	FORGOTTEN_AFTER = 16 << 20, /* bytes of .debug_info that are kept behind the walk */
 };
@@ -22,6 +21,12 @@ struct source_path {
 struct found_site {
 	u32 name;
 	struct index_site site;
+};
+
+/* Where a function is declared, by the number that its unit has for the file. */
+struct declaration {
+	u64 unit, file;
+	u32 line, die;
 };
 
 /* A statement: of a path, in a line. */
@@ -42,6 +47,9 @@ struct builder {
 	struct hashmap name_numbers; /* both strings -> number + 1 */
 	VECTOR(struct index_name_row) names;
 	VECTOR(struct found_site) sites;
+	VECTOR(struct declaration) declarations; /* sorted by unit: those behind `resolved` */
+	size_t resolved;
+	VECTOR(struct index_declared_row) declared;
 	VECTOR(struct index_form_row) forms;
 	VECTOR(struct index_die_row) variables;
 	struct hashmap types_seen; /* tag and string */
@@ -125,6 +133,21 @@ static u32 name_of(struct builder *b, Dwarf_Die *die)
 	return (u32)((uintptr_t)*slot - 1);
 }
 
+static void add_declaration(struct builder *b, Dwarf_Die *function)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word file;
+	Dwarf_Die unit;
+	int line;
+
+	if (dwarf_decl_line(function, &line) || line <= 0 ||
+	    !dwarf_attr_integrate(function, DW_AT_decl_file, &a) || dwarf_formudata(&a, &file) ||
+	    dwarf_cu_info(a.cu, NULL, NULL, &unit, NULL, NULL, NULL, NULL))
+		return;
+	vector_push(&b->declarations, (struct declaration){dwarf_dieoffset(&unit), file, (u32)line,
+							   (u32)dwarf_dieoffset(function)});
+}
+
 static int add_site(void *arg, Dwarf_Die *die, const Dwarf_Die *function, u64 address)
 {
 	struct builder *b = arg;
@@ -133,6 +156,8 @@ static int add_site(void *arg, Dwarf_Die *die, const Dwarf_Die *function, u64 ad
 	void **slot;
 
 	(void)address;
+	if (!function)
+		add_declaration(b, die);
 	if (dwarf_attr(die, DW_AT_abstract_origin, &a))
 		dwarf_formref_die(&a, &origin);
 	slot = hashmap_put(&b->origins, &origin.addr, sizeof(origin.addr), NULL);
@@ -192,15 +217,6 @@ static void add_ranges(struct builder *b, Dwarf_Die *unit)
 }
 
 /* ---- lines ---- */
-
-static void add_leb(struct strbuf *out, u32 v)
-{
-	while (v >= 0x80) {
-		strbuf_addch(out, (char)(v | 0x80));
-		v >>= 7;
-	}
-	strbuf_addch(out, (char)v);
-}
 
 static u32 path_number(struct builder *b, const char *path)
 {
@@ -268,14 +284,40 @@ static void write_use(struct source_path *p, u32 unit, const struct statement *f
 		count += s->line != line;
 		line = s->line;
 	}
-	add_leb(&p->uses, unit - (p->unit == UINT32_MAX ? 0 : p->unit));
-	add_leb(&p->uses, count);
+	strbuf_add_leb128(&p->uses, unit - (p->unit == UINT32_MAX ? 0 : p->unit));
+	strbuf_add_leb128(&p->uses, count);
 	p->unit = unit;
 	line = 0;
 	for (const struct statement *s = first; s < end; s++) {
 		if (s->line != line)
-			add_leb(&p->uses, s->line - line);
+			strbuf_add_leb128(&p->uses, s->line - line);
 		line = s->line;
+	}
+}
+
+static int by_unit(const void *a, const void *b)
+{
+	const struct declaration *x = a, *y = b;
+
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	return x->die < y->die ? -1 : x->die > y->die;
+}
+
+/* The files of a unit are known now: its functions get their paths. */
+static void resolve_declarations(struct builder *b, u64 unit, Dwarf_Files *files, size_t count)
+{
+	for (; b->resolved < b->declarations.len; b->resolved++) {
+		const struct declaration *const d = &b->declarations.items[b->resolved];
+		const char *path = NULL;
+
+		if (d->unit > unit)
+			break;
+		if (d->unit == unit && d->file < count)
+			path = dwarf_filesrc(files, d->file, NULL, NULL);
+		if (path)
+			vector_push(&b->declared, (struct index_declared_row){
+							  d->line, add_string(b, path), d->die});
 	}
 }
 
@@ -294,6 +336,7 @@ static void add_lines(struct builder *b, Dwarf_Die *unit, u32 number)
 		if (path)
 			path_number(b, path);
 	}
+	resolve_declarations(b, b->units.items[number], files, count);
 	if (dwarf_getsrclines(unit, &lines, &n) == 0)
 		read_rows(b, lines, n, &found);
 	for (size_t i = 0; i < found.list.len; i = end) {
@@ -320,6 +363,9 @@ static bool add_all_lines(struct builder *b)
 	Dwarf *dwarf = NULL;
 	Dwarf_Die unit;
 
+	if (b->declarations.len)
+		qsort(b->declarations.items, b->declarations.len, sizeof(*b->declarations.items),
+		      by_unit);
 	for (size_t i = 0; i < b->units.len; i++) {
 		if (i % LINES_AT_ONCE == 0) {
 			dwarf_end(dwarf);
@@ -338,12 +384,12 @@ static bool add_all_lines(struct builder *b)
 
 /* ---- all ---- */
 
-/* What the walks have left behind is read again where it is needed. */
+/* What the walks have left behind is read again where it is needed, unless we have changed it. */
 static void forget(struct elf_file *f, const char *section, u64 from, u64 to)
 {
 	const struct elf_section *s = elf_section_named(f, section);
 
-	if (s && !(s->flags & SHF_COMPRESSED) && from < MIN(to, s->size))
+	if (s && !f->is_relocated && !(s->flags & SHF_COMPRESSED) && from < MIN(to, s->size))
 		file_image_drop(&f->image, s->offset + from, MIN(to, s->size) - from);
 }
 
@@ -439,6 +485,7 @@ static void write_index(struct builder *b, const struct index_identity *of, stru
 	struct index_site *sites = sorted_sites(b);
 
 	strbuf_add(out, &h, sizeof(h));
+	SORT_BY_HASH(&b->declared);
 	SORT_BY_HASH(&b->forms);
 	SORT_BY_HASH(&b->variables);
 	SORT_BY_HASH(&b->types);
@@ -447,6 +494,7 @@ static void write_index(struct builder *b, const struct index_identity *of, stru
 	add_paths(b, out, &h);
 	ADD_TABLE(out, &h, INDEX_NAMES, &b->names);
 	add_table(out, &h, INDEX_SITES, sites, b->sites.len * sizeof(*sites));
+	ADD_TABLE(out, &h, INDEX_DECLARED, &b->declared);
 	ADD_TABLE(out, &h, INDEX_FORMS, &b->forms);
 	ADD_TABLE(out, &h, INDEX_VARIABLES, &b->variables);
 	ADD_TABLE(out, &h, INDEX_TYPES, &b->types);
@@ -473,6 +521,8 @@ static void release(struct builder *b)
 	vector_free(&b->paths);
 	vector_free(&b->names);
 	vector_free(&b->sites);
+	vector_free(&b->declarations);
+	vector_free(&b->declared);
 	vector_free(&b->forms);
 	vector_free(&b->variables);
 	vector_free(&b->types);
@@ -496,67 +546,4 @@ bool index_build(struct elf_file *f, const struct index_identity *of, u8 **ret, 
 	*ret_len = out.len;
 	*ret = (u8 *)strbuf_detach(&out);
 	return good;
-}
-
-/* ---- the index of a file ---- */
-
-/* False: it has no build-id, or is a part of an archive. */
-static bool identify(struct elf_file *f, struct index_identity *ret)
-{
-	const struct dwarf_file *d = &debug_of(f)->dwarf;
-	const char *id = d->dwarf ? elf_file_build_id(d->file) : NULL;
-	const char *shared = d->shared ? elf_file_build_id(d->shared->file) : NULL;
-
-	*ret = (struct index_identity){0};
-	if (!id || strlen(id) < 8 || d->file->image.fd < 0 || d->file->image.base)
-		return false;
-	memcpy(ret->build_id, id, MIN(strlen(id), sizeof(ret->build_id) - 1));
-	if (shared)
-		memcpy(ret->shared, shared, MIN(strlen(shared), sizeof(ret->shared) - 1));
-	ret->size = d->file->image.file_size;
-	ret->seconds = d->file->image.modified.tv_sec;
-	ret->nanoseconds = (u32)d->file->image.modified.tv_nsec;
-	return true;
-}
-
-static bool is_small(struct elf_file *f)
-{
-	const struct elf_section *s = elf_section_named(debug_of(f)->dwarf.file, ".debug_info");
-
-	return !s || s->size < SMALL;
-}
-
-static struct debug_index *open_index(struct elf_file *f)
-{
-	const char *wish = getenv("PANTRACE_INDEX");
-	struct debug_index *x = NULL;
-	struct index_identity of;
-	size_t len;
-	u8 *data;
-
-	if ((wish && str_eq(wish, "never")) || !identify(f, &of) ||
-	    (is_small(f) && !(wish && str_eq(wish, "always"))))
-		return NULL;
-	if (!index_load(&of, &data, &len))
-		x = index_parse(data, len, &of);
-	if (x || !index_build(f, &of, &data, &len))
-		return x;
-	index_store(&of, data, len);
-	return index_parse(data, len, &of);
-}
-
-const struct debug_index *debug_index(struct elf_file *f)
-{
-	struct debug *d = debug_of(f);
-
-	if (!d->index_tried && d->dwarf.dwarf) {
-		d->index_tried = true; /* a walk that builds it asks the same questions */
-		d->index = open_index(f);
-	}
-	return d->index;
-}
-
-const struct debug_index *debug_index_opened(struct elf_file *f)
-{
-	return debug_of(f)->index;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where indexes are kept: found, read, written, and thrown away when they are too many. */
+/*
+ * Where indexes are kept: found, read, written, and thrown away when they are too many. Which file
+ * has one.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -8,8 +11,10 @@
 
 #include "base/file.h"
 #include "base/foreign.h"
-#include "binary/debug/index.h"
+#include "binary/debug/internal.h"
+#include "binary/elf/internal.h"
 
+#define SMALL	   ((u64)4 << 20) /* bytes of .debug_info that are walked through in no time */
 #define TOTAL_MAX  ((u64)512 << 20) /* bytes of all indexes */
 #define FILES_MAX  4096
 #define DAY	   (24 * 60 * 60)
@@ -167,6 +172,48 @@ static void trim(int folder, const char *newest)
 	vector_free(&l.files);
 }
 
+/* ---- for people ---- */
+
+static bool is_build_id(const char *name)
+{
+	return *name && !name[strspn(name, "0123456789abcdef")];
+}
+
+int index_each_kept(int (*fn)(void *arg, const struct index_kept *k), void *arg)
+{
+	const int folder = open_folder(false);
+	struct listing l = {0};
+	int err;
+
+	if (folder < 0)
+		return folder;
+	err = foreign_each(folder, FILES_MAX, note, &l);
+	close(folder);
+	if (l.files.len)
+		qsort(l.files.items, l.files.len, sizeof(*l.files.items), by_use);
+	for (size_t i = 0; i < l.files.len; i++) {
+		const struct kept *k = &l.files.items[i];
+
+		if (err >= 0 && is_build_id(k->name))
+			err = fn(arg, &(struct index_kept){k->name, k->size, k->used});
+		free(k->name);
+	}
+	vector_free(&l.files);
+	return err < 0 ? err : 0;
+}
+
+int index_remove(const char *build_id)
+{
+	const int folder = open_folder(false);
+	int err;
+
+	if (folder < 0)
+		return folder;
+	err = is_build_id(build_id) && !unlinkat(folder, build_id, 0) ? 0 : -errno;
+	close(folder);
+	return err;
+}
+
 /* ---- writing ---- */
 
 void index_store(const struct index_identity *of, const u8 *data, size_t len)
@@ -191,4 +238,67 @@ void index_store(const struct index_identity *of, const u8 *data, size_t len)
 		trim(folder, of->build_id);
 	}
 	close(folder);
+}
+
+/* ---- the index of a file ---- */
+
+/* False: it has no build-id, or is a part of an archive. */
+static bool identify(struct elf_file *f, struct index_identity *ret)
+{
+	const struct dwarf_file *d = &debug_of(f)->dwarf;
+	const char *id = d->dwarf ? elf_file_build_id(d->file) : NULL;
+	const char *shared = d->shared ? elf_file_build_id(d->shared->file) : NULL;
+
+	*ret = (struct index_identity){0};
+	if (!id || strlen(id) < 8 || d->file->image.fd < 0 || d->file->image.base)
+		return false;
+	memcpy(ret->build_id, id, MIN(strlen(id), sizeof(ret->build_id) - 1));
+	if (shared)
+		memcpy(ret->shared, shared, MIN(strlen(shared), sizeof(ret->shared) - 1));
+	ret->size = d->file->image.file_size;
+	ret->seconds = d->file->image.modified.tv_sec;
+	ret->nanoseconds = (u32)d->file->image.modified.tv_nsec;
+	return true;
+}
+
+static bool is_small(struct elf_file *f)
+{
+	const struct elf_section *s = elf_section_named(debug_of(f)->dwarf.file, ".debug_info");
+
+	return !s || s->size < SMALL;
+}
+
+static struct debug_index *open_index(struct elf_file *f)
+{
+	const char *wish = getenv("PANTRACE_INDEX");
+	struct debug_index *x = NULL;
+	struct index_identity of;
+	size_t len;
+	u8 *data;
+
+	if ((wish && str_eq(wish, "never")) || !identify(f, &of) ||
+	    (is_small(f) && !(wish && str_eq(wish, "always"))))
+		return NULL;
+	if (!index_load(&of, &data, &len))
+		x = index_parse(data, len, &of);
+	if (x || !index_build(f, &of, &data, &len))
+		return x;
+	index_store(&of, data, len);
+	return index_parse(data, len, &of);
+}
+
+const struct debug_index *debug_index(struct elf_file *f)
+{
+	struct debug *d = debug_of(f);
+
+	if (!d->index_tried && d->dwarf.dwarf) {
+		d->index_tried = true; /* a walk that builds it asks the same questions */
+		d->index = open_index(f);
+	}
+	return d->index;
+}
+
+const struct debug_index *debug_index_opened(struct elf_file *f)
+{
+	return debug_of(f)->index;
 }

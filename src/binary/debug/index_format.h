@@ -6,7 +6,7 @@
 #include "base/hashmap.h"
 #include "binary/debug/index.h"
 
-#define INDEX_MAGIC "PTINDEX" /* changes with the format */
+#define INDEX_MAGIC "PTINDX2" /* changes with the format */
 
 enum index_table_id {
 	INDEX_UNITS,
@@ -15,6 +15,7 @@ enum index_table_id {
 	INDEX_USES,
 	INDEX_NAMES,
 	INDEX_SITES,
+	INDEX_DECLARED,
 	INDEX_FORMS,
 	INDEX_VARIABLES,
 	INDEX_TYPES,
@@ -31,6 +32,9 @@ struct index_path_row {
 };
 struct index_name_row {
 	u32 name, linkage, sites;
+};
+struct index_declared_row {
+	u32 line, path, die;
 };
 struct index_form_row {
 	u32 hash, name;

@@ -120,3 +120,31 @@ u32 debug_inlines_at(struct elf_file *f, u64 address, struct debug_inline *ret, 
 	*ret_outer = (struct debug_inline){.file = at.file, .line = at.line};
 	return n;
 }
+
+const char *debug_function_of_line(struct elf_file *f, u64 address, const char *source, u32 line)
+{
+	const char *name = NULL, *call_file;
+	Dwarf_Die unit, *nest;
+	u32 call_line;
+	const u32 n = debug_unit_at(f, address, &unit)
+			      ? debug_scopes_at(f, &unit, address, true, &nest)
+			      : 0;
+
+	for (u32 i = 0; i < n && !name; i++) {
+		const int tag = dwarf_tag(&nest[i]);
+
+		if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine)
+			continue;
+		/* It is the line that calls this copy. */
+		if (tag == DW_TAG_inlined_subroutine &&
+		    debug_call_of(&nest[i], &call_file, &call_line) && call_line == line &&
+		    debug_path_ends_with(call_file, source))
+			continue;
+		name = debug_linkage_name(&nest[i]);
+		if (!name)
+			name = dwarf_diename(&nest[i]);
+	}
+	if (n)
+		free(nest);
+	return name;
+}

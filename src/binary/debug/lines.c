@@ -16,7 +16,8 @@ Dwarf *debug_dwarf(struct elf_file *f)
 	if (d)
 		return d->dwarf.dwarf;
 	f->dwarf = d = xzalloc(sizeof(*d));
-	if (!dwarf_file_open(&d->dwarf, f) && elf_debug_file(f)) {
+	if (!dwarf_file_open(&d->dwarf, f) && elf_debug_file(f) &&
+	    object_is_laid_out_as(f, f->debug)) {
 		dwarf_file_close(&d->dwarf);
 		dwarf_file_open(&d->dwarf, f->debug);
 	}
@@ -141,12 +142,14 @@ static bool skeleton_at(struct elf_file *f, u64 address, Dwarf_Die *ret)
 
 	if (!dwarf)
 		return false;
+	/* Before .debug_aranges, for which libdw looks at the head of every unit. */
+	unit = x ? index_unit_at(x, address) : UINT32_MAX;
+	if (unit != UINT32_MAX && debug_die_at(f, index_unit_die(x, unit), 0, ret))
+		return true;
 	if (dwarf_addrdie(dwarf, address, ret))
 		return true;
-	if (x) {
-		unit = index_unit_at(x, address);
-		return unit != UINT32_MAX && debug_die_at(f, index_unit_die(x, unit), 0, ret);
-	}
+	if (x)
+		return false;
 	/* clang writes no .debug_aranges. */
 	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, ret, NULL) == 0)
 		if ((type == DW_UT_compile || type == DW_UT_skeleton) &&
@@ -338,6 +341,13 @@ static int choose_line_in(void *arg, Dwarf_Die *unit)
 static int choose_address_in(void *arg, Dwarf_Die *unit)
 {
 	return each_row(arg, unit, choose_address);
+}
+
+u32 debug_next_line(struct elf_file *f, const char *file, u32 line)
+{
+	const struct debug_index *x = debug_dwarf(f) ? debug_index(f) : NULL;
+
+	return x ? index_next_line(x, file, line) : 0;
 }
 
 int debug_each_address(struct elf_file *f, const char *file, u32 line, u32 column,

@@ -26,6 +26,11 @@ int debug_line_at(struct elf_file *f, u64 address, const char **ret_file, u32 *r
 int debug_each_address(struct elf_file *f, const char *file, u32 line, u32 column,
 		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_line);
 
+/*
+ * The lowest line from `line` on that has code in such a file, if the index says it at once; 0 = it
+ * does not.
+ */
+u32 debug_next_line(struct elf_file *f, const char *file, u32 line);
 /* The path of a source file of the code that ends so; NULL = none. Lives as long as f. */
 const char *debug_source_named(struct elf_file *f, const char *end);
 /* "lib/a.c" is an end of "/src/lib/a.c", "b/a.c" and ".c" are none. */
@@ -43,6 +48,12 @@ struct debug_inline {
  */
 u32 debug_inlines_at(struct elf_file *f, u64 address, struct debug_inline *ret, u32 max,
 		     struct debug_inline *ret_outer);
+
+/*
+ * The function that a source line belongs to whose code is at a virtual address, inlined or not;
+ * its linkage name if it has one. NULL = unknown. Lives as long as f.
+ */
+const char *debug_function_of_line(struct elf_file *f, u64 address, const char *source, u32 line);
 
 struct debug_function {
 	const char *name; /* as in the source */

@@ -241,16 +241,16 @@ static int note_copy(void *arg, const struct debug_entry *e)
 {
 	struct search *s = arg;
 	struct debug_listing *out = s->out;
+	const char *const file = e->line ? debug_entry_file(e) : NULL;
 
-	if (!e->file || !e->line || !e->dwarf ||
-	    (s->source && !debug_path_ends_with(e->file, s->source)))
+	if (!file || (s->source && !debug_path_ends_with(file, s->source)))
 		return 0;
 	if (!out->file) {
-		out->file = xstrdup(e->file);
+		out->file = xstrdup(file);
 		out->base = e->line;
 	}
-	if (e->line != out->base || !str_eq(e->file, out->file))
-		note_other(out, e->file, e->line);
+	if (e->line != out->base || !str_eq(file, out->file))
+		note_other(out, file, e->line);
 	else if (s->copies.len < MAX_COPIES)
 		vector_push(&s->copies, (struct copy){(Dwarf *)(uintptr_t)e->dwarf, e->offset,
 						      e->address, e->is_inlined});
@@ -447,4 +447,55 @@ int debug_list_file(struct elf_file *f, const char *source, u32 from, u32 to,
 		debug_each_unit_of(f, source, 0, walk_any_unit, &w);
 	sort(ret);
 	return ret->lines.len ? 0 : -ENOENT;
+}
+
+/* ---- functions declared at a line ---- */
+
+static int find_unit_of_file(void *arg, Dwarf_Die *unit)
+{
+	struct walk *const w = arg;
+
+	w->unit = *unit;
+	return unit_is_of(w, unit) && wanted_file(w);
+}
+
+/* By the index: of several files of that name, in the one that debug_list_file() takes. */
+static int each_indexed(struct elf_file *f, const struct debug_index *index, const char *source,
+			u32 line, int (*fn)(void *arg, u64 address), void *arg)
+{
+	struct walk w = {.elf = f, .source = source};
+	const char *const file = debug_each_unit_of(f, source, 0, find_unit_of_file, &w)
+					 ? wanted_file(&w)
+					 : index_path(index, source);
+	struct index_list found = {0};
+	Dwarf_Die die;
+	u64 address;
+	int result = 0;
+
+	if (file)
+		index_declared(index, file, line, &found);
+	for (size_t i = 0; i < found.list.len && !result; i++)
+		if (debug_die_at(f, found.list.items[i], DW_TAG_subprogram, &die) &&
+		    debug_entry_of(&die, &address))
+			result = fn(arg, address);
+	if (!result && !found.list.len)
+		result = -ENOENT;
+	vector_free(&found.list);
+	return result;
+}
+
+int debug_each_declared(struct elf_file *f, const char *source, u32 line,
+			int (*fn)(void *arg, u64 address), void *arg)
+{
+	const struct debug_index *const index = debug_dwarf(f) ? debug_index(f) : NULL;
+	struct debug_listing l;
+	int result;
+
+	if (index)
+		return each_indexed(f, index, source, line, fn, arg);
+	result = debug_list_file(f, source, line, line, &l);
+	for (size_t i = 0; i < l.lines.len && !result; i++)
+		result = fn(arg, l.lines.items[i].address);
+	debug_listing_release(&l);
+	return result;
 }

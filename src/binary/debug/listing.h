@@ -46,6 +46,12 @@ int debug_list_function(struct elf_file *f, const char *name, const char *source
 /* The same of a file, which `source` is the end of. */
 int debug_list_file(struct elf_file *f, const char *source, u32 from, u32 to,
 		    struct debug_listing *ret);
+/*
+ * Calls fn for each function with code of its own that is declared at a line of a file, of which no
+ * statement comes. fn's non-zero result, 0, -ENODATA or -ENOENT.
+ */
+int debug_each_declared(struct elf_file *f, const char *source, u32 line,
+			int (*fn)(void *arg, u64 address), void *arg);
 void debug_listing_release(struct debug_listing *l);
 
 #endif

@@ -7,6 +7,15 @@
 #include "base/file.h"
 #include "base/foreign.h"
 
+/*
+ * Debug information names any file that its author likes: what root's tool reads for it, and shows,
+ * must be what everybody may read.
+ */
+static bool may_be_shown(const struct stat *st)
+{
+	return geteuid() || st->st_mode & S_IROTH;
+}
+
 /* The path is taken over, and kept if it is the first one or the file is there. */
 static int try_path(char *path, struct debug_source *ret)
 {
@@ -14,6 +23,10 @@ static int try_path(char *path, struct debug_source *ret)
 	const int fd = foreign_open(path, &st);
 	int err = MIN(fd, 0);
 
+	if (!err && !may_be_shown(&st)) {
+		close(fd);
+		err = -EACCES;
+	}
 	if (!err) {
 		err = file_read_fd(fd, DEBUG_SOURCE_MAX, &ret->text, &ret->len);
 		ret->modified = st.st_mtim;
@@ -58,6 +71,14 @@ int debug_source_read(const char *file, const char *directory, const char *prefi
 		err = try_path(xstrdup(full), ret);
 	free(full);
 	return err;
+}
+
+const char *debug_source_why(int err)
+{
+	if (err == -EACCES && !geteuid())
+		return "not everybody may read it; root's tool shows no file that only a program "
+		       "says is its source";
+	return err == -EPERM ? "it is no regular file" : strerror(-err);
 }
 
 void debug_source_release(struct debug_source *s)

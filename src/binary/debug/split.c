@@ -43,12 +43,13 @@ struct debug_split {
 
 const u8 *debug_section(struct elf_file *f, const char *name, u64 *ret_size)
 {
-	const struct elf_section *s = elf_section_named(f, name);
+	struct elf_file *const plain = elf_unpacked_file(f);
+	const struct elf_section *s = plain ? elf_section_named(plain, name) : NULL;
 
-	if (!s || (s->flags & SHF_COMPRESSED) || s->size > MAX_PART)
+	if (!s || s->size > MAX_PART)
 		return NULL;
 	*ret_size = s->size;
-	return elf_section_bytes(f, s);
+	return elf_section_bytes(plain, s);
 }
 
 /* What a unit has in sections of the program, from where its skeleton says. */
@@ -159,15 +160,15 @@ static u32 file_parts(struct elf_file *f, struct debug_part *ret, u32 max, Elf *
 {
 	u32 n = 0;
 
-	*ret_elf = debug_elf(f);
+	f = elf_unpacked_file(f);
+	*ret_elf = f ? debug_elf(f) : NULL;
 	for (u32 i = 1; *ret_elf && i < f->section_count && n < max; i++) {
 		const struct elf_section *s = &f->sections[i];
 		Elf_Scn *section = elf_getscn(*ret_elf, i);
 		Elf_Data *data;
 
 		if (!section || !str_starts(s->name, ".debug_") || !str_ends(s->name, ".dwo") ||
-		    s->type == SHT_NOBITS ||
-		    (s->flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0))
+		    s->type == SHT_NOBITS)
 			continue;
 		data = elf_getdata(section, NULL);
 		if (data && data->d_buf)

@@ -2,6 +2,7 @@
 #include "binary/debug/unwind.h"
 
 #include "binary/debug/call_frame.h"
+#include "binary/debug/evaluate.h"
 #include "binary/debug/internal.h"
 #include "binary/elf/internal.h"
 #include "binary/process/maps.h"
@@ -48,7 +49,8 @@ void debug_frames_release(struct debug_frames *q)
 	free(q);
 }
 
-int unwind_cfa_at(struct elf_file *f, u64 address, struct unwind_row *ret)
+/* The row that holds at an address. saved: as struct call_frames has it. */
+static struct unwind_row row_at(struct elf_file *f, u64 address, struct unwind_saved *saved)
 {
 	struct debug_frames *const q = frames_of(f);
 	struct unwind_rows rows = {0};
@@ -56,6 +58,7 @@ int unwind_cfa_at(struct elf_file *f, u64 address, struct unwind_row *ret)
 
 	for (u32 i = 0; i < SECTIONS && !rows.list.len; i++) {
 		q->sections[i].rows = &rows;
+		q->sections[i].saved = saved;
 		call_frames_read_at(&q->sections[i], address);
 	}
 	/* In the order of addresses; what lies behind the entry is no row of it. */
@@ -63,9 +66,47 @@ int unwind_cfa_at(struct elf_file *f, u64 address, struct unwind_row *ret)
 		if (rows.list.items[i].address <= address)
 			row = rows.list.items[i];
 	unwind_release(&rows);
-	if (row.kind != UNWIND_SP && row.kind != UNWIND_BP && row.kind != UNWIND_BP_DEREF)
+	return row;
+}
+
+static bool has_cfa(const struct unwind_row *row)
+{
+	return row->kind == UNWIND_SP || row->kind == UNWIND_BP || row->kind == UNWIND_BP_DEREF;
+}
+
+int unwind_cfa_at(struct elf_file *f, u64 address, struct unwind_row *ret)
+{
+	const struct unwind_row row = row_at(f, address, NULL);
+
+	if (!has_cfa(&row))
 		return -ENODATA;
 	*ret = row;
+	return 0;
+}
+
+/* bx, bp, r12 to r15 */
+static bool is_preserved(u32 reg)
+{
+	return reg == 3 || reg == 6 || (reg >= 12 && reg <= 15);
+}
+
+bool unwind_is_preserved(u16 offset)
+{
+	for (u32 i = 0; i < UNWIND_REGISTERS - 1; i++)
+		if (is_preserved(i) && dwarf_register(i)->offset == offset)
+			return true;
+	return false;
+}
+
+int unwind_saved_at(struct elf_file *f, u64 address, struct unwind_saved *ret)
+{
+	const struct unwind_row row = row_at(f, address, ret);
+
+	if (!has_cfa(&row))
+		return -ENODATA;
+	for (u32 i = 0; i < UNWIND_REGISTERS; i++)
+		if (ret[i].how == SAVED_IN_PLACE && !is_preserved(i))
+			ret[i].how = SAVED_NOWHERE;
 	return 0;
 }
 

@@ -28,6 +28,22 @@ struct unwind_row {
 	u8 bp_at_bp; /* the caller's bp is at *bp */
 };
 
+enum { UNWIND_REGISTERS = 17 }; /* ax to r15, and the return address */
+
+/* Where a register of the caller is. */
+enum unwind_saved_how {
+	SAVED_IN_PLACE, /* in the register: nothing has changed it */
+	SAVED_AT_CFA, /* *(CFA + offset) */
+	SAVED_AT_BP, /* *(bp + offset) */
+	SAVED_NOWHERE,
+	SAVED_UNKNOWN, /* said in a way that is not understood */
+};
+
+struct unwind_saved {
+	u8 how; /* enum unwind_saved_how */
+	s64 offset;
+};
+
 struct unwind_rows {
 	VECTOR(struct unwind_row) list;
 };
@@ -42,6 +58,14 @@ int unwind_add_file(struct unwind_rows *rows, struct elf_file *f, u64 start, u64
  * UNWIND_SP, UNWIND_BP or UNWIND_BP_DEREF. .debug_frame counts, too. 0 or -ENODATA.
  */
 int unwind_cfa_at(struct elf_file *f, u64 address, struct unwind_row *ret);
+/*
+ * How the caller's registers are found at one virtual address: ret[UNWIND_REGISTERS], by DWARF's
+ * numbers. Those that functions need not save, and that nothing is told of, are SAVED_NOWHERE. 0 or
+ * -ENODATA.
+ */
+int unwind_saved_at(struct elf_file *f, u64 address, struct unwind_saved *ret);
+/* Must functions keep the register (its offset in struct pt_regs)? System V ABI, AMD64, 3.2.1 */
+bool unwind_is_preserved(u16 offset);
 /* All code that a process has mapped by now. 0 or -errno (-ESRCH). */
 int unwind_read_process(struct unwind_rows *rows, pid_t pid);
 /* By address, no two of one address, no two neighbours with the same rule. */

@@ -66,7 +66,7 @@ static void fetch(struct walk *w, Dwarf_Die *die, struct debug_variable *v)
 	    elf_file_may_be_copied(w->site.file, (u64)v->access.steps[0].value))
 		v->access = access_refuse("a program may use a copy of its own of a library's "
 					  "exported variable");
-	v->stored_at = by_convention ? w->site.body : 0;
+	v->stored_at = by_convention ? access_site_body(&w->site) : 0;
 	v->range_count = access_ranges(die, ranges, MAX_RANGES);
 	v->ranges = arena_memdup(&w->types->arena, ranges, v->range_count * sizeof(*ranges));
 }
@@ -80,15 +80,14 @@ static int offer(struct walk *w, Dwarf_Die *die, const char *name)
 		.frame = w->frame,
 		.depth = w->depth,
 		.function = w->function,
+		.dwarf = dwarf_cu_getdwarf(die->cu),
+		.offset = dwarf_dieoffset(die),
 	};
 	Dwarf_Die memory, *type = debug_type_of(die, &memory);
-	int line;
 
 	v.name = keep(w, name);
 	if (!v.is_hidden)
 		vector_push(&w->taken, v.name);
-	v.file = keep(w, debug_declared_in(die));
-	v.line = dwarf_decl_line(die, &line) == 0 && line > 0 ? (u32)line : 0;
 	v.type = debug_convert_type(w->site.file, w->types, type);
 	v.spelling = debug_spell_type(w->types, type);
 	fetch(w, die, &v);
@@ -155,32 +154,61 @@ static int offer_dropped(struct walk *w, Dwarf_Die *scope)
 	return result;
 }
 
-static int walk_blocks(struct walk *w, Dwarf_Die *unit, u32 last_frame)
+static bool is_function(Dwarf_Die *scope)
+{
+	const int tag = dwarf_tag(scope);
+
+	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+}
+
+static bool is_named(Dwarf_Die *function, const char *name)
+{
+	const char *const own = dwarf_diename(function), *const linkage =
+								 debug_linkage_name(function);
+
+	return (own && str_eq(own, name)) || (linkage && str_eq(linkage, name));
+}
+
+/* The innermost scope of the function that is meant. */
+static u32 first_scope(Dwarf_Die *scopes, u32 n, const char *function)
+{
+	u32 first = 0;
+
+	for (u32 i = 0; function && i < n; i++) {
+		if (!is_function(&scopes[i]))
+			continue;
+		if (is_named(&scopes[i], function))
+			return first;
+		first = i + 1;
+	}
+	return 0;
+}
+
+static int walk_blocks(struct walk *w, Dwarf_Die *unit, const char *function, u32 last_frame)
 {
 	Dwarf_Die *scopes;
-	const u32 n = debug_scopes_at(w->site.file, unit, w->site.address, true, &scopes);
+	const u32 n = debug_scopes_at(w->site.file, unit, w->site.address,
+				      !(w->which & DEBUG_WITH_CODE), &scopes);
 	int result = 0;
 	u32 frame = 0;
 
 	w->frame = w->depth = 0;
-	for (u32 i = 0; i < n && !result && frame <= last_frame; i++) {
+	for (u32 i = first_scope(scopes, n, function); i < n && !result && frame <= last_frame;
+	     i++) {
 		const int tag = dwarf_tag(&scopes[i]);
-		const bool is_function =
-			tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 
-		if (tag != DW_TAG_lexical_block && !is_function)
+		if (tag != DW_TAG_lexical_block && !is_function(&scopes[i]))
 			continue;
 		w->function = NULL;
 		for (u32 k = i; k < n && !w->function; k++)
-			if (dwarf_tag(&scopes[k]) == DW_TAG_subprogram ||
-			    dwarf_tag(&scopes[k]) == DW_TAG_inlined_subroutine)
+			if (is_function(&scopes[k]))
 				w->function = keep(w, dwarf_diename(&scopes[k]));
 		w->frame = frame;
 		result = offer_children(w, &scopes[i]);
-		if (!result && is_function)
+		if (!result && is_function(&scopes[i]))
 			result = offer_dropped(w, &scopes[i]);
 		w->depth++;
-		if (is_function) {
+		if (is_function(&scopes[i])) {
 			w->taken.len = 0;
 			w->depth = 0;
 			frame++;
@@ -273,18 +301,22 @@ static int offer_indexed(struct walk *w, const struct debug_index *index, const 
 	return result;
 }
 
-static int walk(struct walk *w, struct elf_file *f, u64 address)
+static int walk(struct walk *w, const struct debug_point *p)
 {
+	struct elf_file *const f = p->file;
 	Dwarf_Die unit;
 	int result = 0;
 
 	if (!debug_dwarf(f))
 		return -ENODATA;
-	if (!debug_unit_at(f, address, &unit))
+	if (!debug_unit_at(f, p->address, &unit))
 		return -ENOENT;
-	access_site_init(&w->site, f, &w->types->arena, &unit, address);
+	access_site_init(&w->site, f, &w->types->arena, &unit, p->address);
+	w->site.from_caller = w->which & DEBUG_FROM_CALLER;
+	w->site.is_brief = w->which & DEBUG_BRIEF;
 	if (w->which & DEBUG_LOCALS)
-		result = walk_blocks(w, &unit, w->which & DEBUG_CALLERS ? UINT32_MAX : 0);
+		result = walk_blocks(w, &unit, p->function,
+				     w->which & DEBUG_CALLERS ? UINT32_MAX : 0);
 	w->taken.len = 0;
 	w->frame = w->depth = 0;
 	w->function = NULL;
@@ -302,12 +334,25 @@ static int walk(struct walk *w, struct elf_file *f, u64 address)
 	return result;
 }
 
-int debug_each_variable(struct elf_file *f, u64 address, struct type_store *types, u32 which,
+int debug_each_variable(const struct debug_point *p, struct type_store *types, u32 which,
 			int (*fn)(void *arg, const struct debug_variable *v), void *arg)
 {
 	struct walk w = {.types = types, .which = which, .fn = fn, .arg = arg};
 
-	return walk(&w, f, address);
+	return walk(&w, p);
+}
+
+bool debug_variable_declared(const struct debug_variable *v, const char **ret_file, u32 *ret_line)
+{
+	Dwarf_Die die;
+	int line;
+
+	if (!v->dwarf || !dwarf_offdie((Dwarf *)(uintptr_t)v->dwarf, v->offset, &die) ||
+	    dwarf_decl_line(&die, &line) || line <= 0)
+		return false;
+	*ret_line = (u32)line;
+	*ret_file = debug_declared_in(&die);
+	return *ret_file;
 }
 
 static int take(void *arg, const struct debug_variable *v)
@@ -316,8 +361,8 @@ static int take(void *arg, const struct debug_variable *v)
 	return 1;
 }
 
-int debug_variable_named(struct elf_file *f, u64 address, struct type_store *types,
-			 const char *name, struct debug_variable *ret)
+int debug_variable_named(const struct debug_point *p, struct type_store *types, const char *name,
+			 struct debug_variable *ret)
 {
 	static const u32 order[] = {DEBUG_LOCALS, DEBUG_STATICS, DEBUG_EXTERNALS,
 				    DEBUG_LOCALS | DEBUG_CALLERS};
@@ -327,7 +372,7 @@ int debug_variable_named(struct elf_file *f, u64 address, struct type_store *typ
 		struct walk w = {
 			.types = types, .which = order[i], .only = name, .fn = take, .arg = ret};
 
-		found = walk(&w, f, address);
+		found = walk(&w, p);
 	}
 	return found > 0 ? 0 : found ? found : -ENOENT;
 }

@@ -206,8 +206,7 @@ static struct elf_file *by_program_path(struct elf_file *f, const char *path, si
 	return d;
 }
 
-/* FOLDER/BUILDID/debuginfo */
-static struct elf_file *in_debuginfod_cache(struct elf_file *f)
+char *debuginfod_folder(u32 i)
 {
 	static const struct {
 		const char *variable, *below;
@@ -217,15 +216,26 @@ static struct elf_file *in_debuginfod_cache(struct elf_file *f)
 		{"HOME", "/.cache/debuginfod_client"},
 		{"HOME", "/.debuginfod_client_cache"},
 	};
+	const char *base;
+
+	if (i >= ARRAY_SIZE(rows))
+		return NULL;
+	base = getenv(rows[i].variable);
+	return base && *base == '/' ? xasprintf("%s%s", base, rows[i].below) : xstrdup("");
+}
+
+/* FOLDER/BUILDID/debuginfo */
+static struct elf_file *in_debuginfod_cache(struct elf_file *f)
+{
 	const char *id = elf_file_build_id(f);
 	struct elf_file *d = NULL;
+	char *folder;
 
-	for (size_t i = 0; id && i < ARRAY_SIZE(rows) && !d; i++) {
-		const char *folder = getenv(rows[i].variable);
-
-		if (folder && *folder == '/')
-			d = check_id(f, open_candidate(f, xasprintf("%s%s/%s/debuginfo", folder,
-								    rows[i].below, id)));
+	for (u32 i = 0; id && !d && (folder = debuginfod_folder(i)); i++) {
+		if (*folder)
+			d = check_id(f,
+				     open_candidate(f, xasprintf("%s/%s/debuginfo", folder, id)));
+		free(folder);
 	}
 	return d;
 }

@@ -95,7 +95,7 @@ static struct elf_segment read_segment(struct cursor *c, bool is_64)
 	return s;
 }
 
-static struct elf_section read_section(struct cursor *c, bool is_64, u32 *ret_name, u32 *ret_info)
+static struct elf_section read_section(struct cursor *c, bool is_64, u32 *ret_name)
 {
 	struct elf_section s = {.name = ""};
 	size_t word = is_64 ? 8 : 4;
@@ -107,7 +107,7 @@ static struct elf_section read_section(struct cursor *c, bool is_64, u32 *ret_na
 	s.offset = cursor_uint(c, word);
 	s.size = cursor_uint(c, word);
 	s.link = cursor_u32(c);
-	*ret_info = cursor_u32(c);
+	s.info = cursor_u32(c);
 	cursor_uint(c, word); /* alignment */
 	s.entry_size = cursor_uint(c, word);
 	return s;
@@ -146,7 +146,7 @@ static const char *section_name(struct elf_file *f, const struct elf_section *na
 
 static void read_sections(struct elf_file *f, struct header *h)
 {
-	u32 want = f->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr), name, info;
+	u32 want = f->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr), name;
 	const u8 *p = elf_file_bytes(f, h->sections, h->section_size);
 	const struct elf_section *names = NULL;
 	struct elf_section first;
@@ -157,7 +157,7 @@ static void read_sections(struct elf_file *f, struct header *h)
 		return;
 	struct cursor head = cursor_of(p, want);
 
-	first = read_section(&head, f->is_64, &name, &info);
+	first = read_section(&head, f->is_64, &name);
 	/* Counts that do not fit 16 bits are in section 0. */
 	n = h->section_count ? h->section_count : first.size;
 	if (h->names == SHN_XINDEX)
@@ -175,7 +175,7 @@ static void read_sections(struct elf_file *f, struct header *h)
 		struct cursor c = cursor_of(p + (size_t)i * h->section_size, want);
 		struct elf_section *s = &f->sections[i];
 
-		*s = read_section(&c, f->is_64, &name_at[i], &info);
+		*s = read_section(&c, f->is_64, &name_at[i]);
 		if (s->type != SHT_NOBITS && !file_image_has(&f->image, s->offset, s->size))
 			s->type = SHT_NULL, s->size = 0, s->offset = 0;
 	}
@@ -201,6 +201,7 @@ static int open_image(struct file_image image, const char *path, struct elf_file
 	if (!err) {
 		read_segments(f, &h);
 		read_sections(f, &h);
+		object_lay_out(f);
 	}
 	/* Half of the headers would be taken for a file that has no more. */
 	if (f->image.error)
@@ -277,6 +278,8 @@ void elf_file_close(struct elf_file *f)
 	debug_release(f);
 	elf_file_close(f->debug);
 	elf_file_close(f->mini);
+	if (f->unpacked != f)
+		elf_file_close(f->unpacked);
 	file_image_close(&f->image);
 	arena_release(&f->names);
 	vector_free(&f->tables);
@@ -420,6 +423,33 @@ int elf_file_address(struct elf_file *f, u64 offset, u64 *ret_address)
 	if (!best)
 		return -ENOENT;
 	*ret_address = best->address + (offset - best->offset);
+	return 0;
+}
+
+int elf_file_mapped_address(struct elf_file *f, u64 size, u64 at, u64 *ret_address)
+{
+	const struct elf_segment *code = NULL;
+	const u64 page = 4096;
+	u64 begin, end;
+
+	for (u32 i = 0; i < f->segment_count; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if (s->type != PT_LOAD || !(s->flags & PF_X))
+			continue;
+		if (s->file_size)
+			return -EINVAL;
+		if (code)
+			return -ENOENT;
+		code = s;
+	}
+	if (!code || code->address > UINT64_MAX / 2 || code->memory_size > UINT64_MAX / 4)
+		return -ENOENT;
+	begin = code->address & ~(page - 1);
+	end = ALIGN_UP(code->address + code->memory_size, page);
+	if (end - begin != size || at >= size)
+		return -ENOENT;
+	*ret_address = begin + at;
 	return 0;
 }
 

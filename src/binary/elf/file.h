@@ -32,6 +32,11 @@ bool elf_file_is_dynamic(const struct elf_file *f); /* ET_DYN */
  * the file. The string must outlive f.
  */
 void elf_file_set_debug_path(struct elf_file *f, const char *path);
+/*
+ * Where debuginfod's client keeps its files (debuginfod_find_debuginfo(3)): one place after the
+ * other, "" where the environment does not name one, NULL behind the last. free() it.
+ */
+char *debuginfod_folder(u32 i);
 /* It is the kernel: pointers of its debug information are the kernel's. Before types are read. */
 void elf_file_set_kernel(struct elf_file *f);
 /* Hex build-id in the file's memory, NULL = none. */
@@ -48,11 +53,18 @@ struct elf_symbol {
  */
 int elf_file_each_symbol(struct elf_file *f, int (*fn)(void *arg, const struct elf_symbol *s),
 			 void *arg);
+/* The same, where those that are in several tables may come several times: it needs no memory. */
+int elf_file_walk_symbols(struct elf_file *f, int (*fn)(void *arg, const struct elf_symbol *s),
+			  void *arg);
 /*
  * By exact (mangled or demangled) name. 0 or -ENOENT. Functions preferred over objects, global over
  * local.
  */
 int elf_file_find_symbol(struct elf_file *f, const char *name, struct elf_symbol *ret);
+/* Is there a symbol of exactly this name at the address, and none of this name elsewhere? */
+bool elf_file_names_only(struct elf_file *f, const char *name, u64 address);
+/* The name of a symbol that begins exactly there; NULL = none. Lives as long as f. */
+const char *elf_file_name_at(struct elf_file *f, u64 address);
 /* The function that contains a virtual address. False if none. *ret_offset = address - symbol. */
 bool elf_file_symbol_at(struct elf_file *f, u64 address, struct elf_symbol *ret, u64 *ret_offset);
 /* Is a virtual address in the section of this name? */
@@ -60,6 +72,12 @@ bool elf_file_is_in_section(const struct elf_file *f, const char *section, u64 a
 /* Virtual address <-> file offset through PT_LOAD, never through sections. 0 or -ENOENT. */
 int elf_file_offset(struct elf_file *f, u64 address, u64 *ret_offset);
 int elf_file_address(struct elf_file *f, u64 offset, u64 *ret_address);
+/*
+ * The same for a file of debug information alone, which has no code, nor says where that was in
+ * the program's file: AT bytes behind the begin of a mapping of SIZE bytes. -ENOENT: that is not
+ * the size of its one segment of code. -EINVAL: it has its code.
+ */
+int elf_file_mapped_address(struct elf_file *f, u64 size, u64 at, u64 *ret_address);
 /*
  * What must be added to virtual addresses when the file's bytes from `offset` on are mapped
  * executable at `start`. 0 or -ENOENT.

@@ -26,7 +26,7 @@ struct elf_segment {
 
 struct elf_section {
 	const char *name; /* "" if it cannot be read */
-	u32 type, link;
+	u32 type, link, info;
 	u64 flags, address, offset, size, entry_size;
 };
 
@@ -61,12 +61,13 @@ struct elf_file {
 	u32 section_header_size;
 	char build_id[2 * 64 + 1]; /* "" = not read yet or none */
 	bool build_id_read, debug_searched, dynamic_read, own_read, debug_read, index_built;
-	bool has_symtab, is_mini;
+	bool has_symtab, is_mini, is_relocated, unpack_tried;
 	u32 dynamic_tables; /* the first ones of `tables` are .dynsym */
 	const char *debug_path; /* or NULL */
 	bool is_kernel;
 	struct elf_file *debug; /* separate debug file, or NULL */
 	struct elf_file *mini; /* decompressed .gnu_debugdata, or NULL */
+	struct elf_file *unpacked; /* elf_unpacked_file(): may be the file itself */
 	VECTOR(struct elf_table) tables;
 	VECTOR(struct elf_index_entry) index;
 	struct arena names; /* of symbols whose version suffix had to be cut off */
@@ -100,6 +101,25 @@ bool elf_table_symbol(const struct elf_table *t, u64 i, struct elf_symbol *ret);
 const char *elf_plain_name(struct elf_file *f, const char *name);
 /* demangle.c: "ns::f" of "ns::f(int)"; malloc'ed or NULL. */
 char *demangle_without_parameters(const char *mangled);
+
+/* binary/elf/object.c: does nothing with files that are linked */
+void object_lay_out(struct elf_file *f);
+/* Are the addresses of the one those of the other? */
+bool object_is_laid_out_as(const struct elf_file *a, const struct elf_file *b);
+/* Its debug sections, in our copy. False: there is something in them that we do not know. */
+bool object_relocate(struct elf_file *f);
+
+/* binary/elf/unpack.c: compressed debug sections */
+bool elf_section_is_packed(const struct elf_section *s);
+/* As the section says: it may be any number. */
+u64 elf_section_unpacked_size(struct elf_file *f, const struct elf_section *s);
+/* Are there some that libdw cannot unpack, or not as they are? */
+bool elf_file_must_unpack(struct elf_file *f);
+/*
+ * The file with all of them unpacked: f itself if there are none, else a copy that f owns. NULL:
+ * there is something in them that we do not know.
+ */
+struct elf_file *elf_unpacked_file(struct elf_file *f);
 
 /* binary/debug/lines.c */
 void debug_release(struct elf_file *f);

@@ -109,6 +109,8 @@ bool elf_table_symbol(const struct elf_table *t, u64 i, struct elf_symbol *ret)
 	}
 	if (!*name || section == SHN_UNDEF || section == SHN_ABS)
 		return false;
+	if (t->file->type == ET_REL && section < t->file->section_count)
+		s.address += t->file->sections[section].address;
 	s.is_weak = ELF64_ST_BIND(info) == STB_WEAK;
 	s.is_local = ELF64_ST_BIND(info) == STB_LOCAL;
 	switch (ELF64_ST_TYPE(info)) {
@@ -267,6 +269,38 @@ static void search_demangled(struct search *q, const struct elf_file *f)
 	free(word);
 }
 
+bool elf_file_names_only(struct elf_file *f, const char *name, u64 address)
+{
+	bool found = false;
+	struct elf_symbol s;
+
+	elf_read_tables(f, ELF_ALL);
+	for (size_t i = 0; i < f->tables.len; i++) {
+		const struct elf_table *t = &f->tables.items[i];
+
+		for (u64 n = 0; n < t->count; n++) {
+			if (!str_eq(table_name(t, n), name) || !elf_table_symbol(t, n, &s))
+				continue;
+			if (s.address != address)
+				return false;
+			found = true;
+		}
+	}
+	return found;
+}
+
+const char *elf_file_name_at(struct elf_file *f, u64 address)
+{
+	struct elf_symbol s;
+
+	elf_read_tables(f, ELF_ALL);
+	for (size_t i = 0; i < f->tables.len; i++)
+		for (u64 n = 0; n < f->tables.items[i].count; n++)
+			if (elf_table_symbol(&f->tables.items[i], n, &s) && s.address == address)
+				return elf_plain_name(f, s.name);
+	return NULL;
+}
+
 int elf_file_find_symbol(struct elf_file *f, const char *name, struct elf_symbol *ret)
 {
 	struct search q = {.name = name, .len = strlen(name)};
@@ -346,10 +380,9 @@ static bool seen_before(struct seen *s, u64 address, const char *name)
 	return false;
 }
 
-int elf_file_each_symbol(struct elf_file *f, int (*fn)(void *arg, const struct elf_symbol *s),
-			 void *arg)
+static int each_symbol(struct elf_file *f, struct seen *seen,
+		       int (*fn)(void *arg, const struct elf_symbol *s), void *arg)
 {
-	struct seen seen = {0};
 	struct elf_symbol s;
 	int result = 0;
 
@@ -359,14 +392,29 @@ int elf_file_each_symbol(struct elf_file *f, int (*fn)(void *arg, const struct e
 
 		for (u64 n = 0; n < t->count && !result; n++) {
 			if (!elf_table_symbol(t, n, &s) || !s.is_function ||
-			    seen_before(&seen, s.address, s.name))
+			    (seen && seen_before(seen, s.address, s.name)))
 				continue;
 			s.name = elf_plain_name(f, s.name);
 			result = fn(arg, &s);
 		}
 	}
+	return result;
+}
+
+int elf_file_each_symbol(struct elf_file *f, int (*fn)(void *arg, const struct elf_symbol *s),
+			 void *arg)
+{
+	struct seen seen = {0};
+	const int result = each_symbol(f, &seen, fn, arg);
+
 	free(seen.slots);
 	return result;
+}
+
+int elf_file_walk_symbols(struct elf_file *f, int (*fn)(void *arg, const struct elf_symbol *s),
+			  void *arg)
+{
+	return each_symbol(f, NULL, fn, arg);
 }
 
 /* ---- variables of libraries ---- */

@@ -14,6 +14,8 @@ struct symbolizer {
 	struct hashmap shown; /* name as in the symbol table -> as shown */
 	struct hashmap places; /* struct place_key -> struct symbol_places */
 	struct hashmap strings; /* paths and build-ids */
+	void (*ask)(void *arg); /* NULL = nobody tells more */
+	void *ask_arg;
 };
 
 struct symbolizer *symbolizer_new(struct kernel *k, bool demangle_names)
@@ -138,12 +140,12 @@ static bool name_in_process(struct symbolizer *s, struct process *p, u64 address
 	return false;
 }
 
-bool symbolize_user(struct symbolizer *s, pid_t pid, u64 address, struct symbol_name *ret)
+/* As name_in_process(), in all that was ever known of the process. */
+static bool name_in_any(struct symbolizer *s, pid_t pid, u64 address, struct symbol_name *ret)
 {
 	struct process *p = pid > 0 ? process_cache_get(processes(s), pid) : NULL;
 	bool covered = false;
 
-	*ret = (struct symbol_name){0};
 	if (p)
 		covered = name_in_process(s, p, address, ret);
 	if (p && !covered && process_cache_reread(processes(s), p)) {
@@ -152,6 +154,16 @@ bool symbolize_user(struct symbolizer *s, pid_t pid, u64 address, struct symbol_
 	}
 	for (p = p ? process_cache_older(p) : NULL; p && !covered; p = process_cache_older(p))
 		covered = name_in_process(s, p, address, ret);
+	return covered;
+}
+
+bool symbolize_user(struct symbolizer *s, pid_t pid, u64 address, struct symbol_name *ret)
+{
+	*ret = (struct symbol_name){0};
+	if (!name_in_any(s, pid, address, ret) && s->ask) {
+		s->ask(s->ask_arg);
+		name_in_any(s, pid, address, ret);
+	}
 	return ret->function != NULL;
 }
 
@@ -204,6 +216,12 @@ void symbolizer_note_process(struct symbolizer *s, pid_t pid)
 {
 	if (pid > 0)
 		process_cache_get(processes(s), pid);
+}
+
+void symbolizer_ask(struct symbolizer *s, void (*ask)(void *arg), void *arg)
+{
+	s->ask = ask;
+	s->ask_arg = arg;
 }
 
 void symbolizer_tell_exec(struct symbolizer *s, pid_t pid)

@@ -67,5 +67,10 @@ void symbolizer_tell_fork(struct symbolizer *s, pid_t child, pid_t parent);
 /* path as the kernel names it: a file, "//anon", "[vdso]" ... */
 void symbolizer_tell_mapping(struct symbolizer *s, pid_t pid, u64 start, u64 length, u64 offset,
 			     u64 inode, const char *path);
+/*
+ * ASK is called when an address lies in no mapping that is known: it tells what has happened since,
+ * and the address is looked up once more.
+ */
+void symbolizer_ask(struct symbolizer *s, void (*ask)(void *arg), void *arg);
 
 #endif

@@ -1,102 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/complete/candidates.h"
 
-#include <ctype.h>
-#include <dirent.h>
-#include <fcntl.h>
 #include <glob.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "base/glob.h"
 #include "binary/debug/variable.h"
+#include "cmd/complete/lister.h"
 #include "kernel/tracefs/lasting_event.h"
 #include "kernel/tracefs/tracefs.h"
 #include "lang/builtin/builtin.h"
 #include "probe/definition/translate.h"
-#include "probe/probe.h"
 #include "probe/user_event.h"
 #include "trace/recording.h"
 #include "types/tracefs_format.h"
-#include "user/session.h"
-
-/*
- * One request: where names come from, and the text in front of the part of the word that is
- * completed.
- */
-struct lister {
-	const struct completion *c;
-	/* "sched:sched_waking,", "p:"; put in front of each name that is offered */
-	const char *prefix;
-	const char *rest; /* of the word behind the prefix */
-	size_t skip; /* bytes to skip at the start of each name: "kprobe:" */
-	struct hashmap seen;
-	struct arena arena;
-	struct diag diag; /* where diagnostics go: nobody reads them */
-	struct type_store types;
-	struct probe_env env;
-};
-
-static void lister_open(struct lister *s, const struct completion *c)
-{
-	*s = (struct lister){.c = c, .prefix = "", .rest = c->word, .diag = DIAG_INIT};
-	type_store_init(&s->types);
-	s->env = (struct probe_env){.types = &s->types,
-				    .arena = &s->arena,
-				    .diag = &s->diag,
-				    .list_only = true,
-				    .kernel = kernel_new(),
-				    .btf = btf_attach(&s->types, NULL)};
-}
-
-static void lister_close(struct lister *s)
-{
-	probe_env_release(&s->env);
-	kernel_release(s->env.kernel);
-	btf_release(s->env.btf);
-	type_store_release(&s->types);
-	diag_release(&s->diag);
-	hashmap_release(&s->seen);
-	arena_release(&s->arena);
-}
-
-/* The prefix ends after the last of these characters. */
-static void split_behind(struct lister *s, const char *characters)
-{
-	const char *end = s->rest;
-
-	for (const char *p = s->rest; *p; p++)
-		if (strchr(characters, *p))
-			end = p + 1;
-	s->prefix = arena_printf(&s->arena, "%s%.*s", s->prefix, (int)(end - s->rest), s->rest);
-	s->rest = end;
-}
-
-static void offer(struct lister *s, const char *name, const char *help)
-{
-	if (str_starts(name, s->rest))
-		s->c->offer(s->c->arg, arena_printf(&s->arena, "%s%s", s->prefix, name), help);
-}
-
-/* The same, up to the end of the part that is being typed, and each name once. */
-static int offer_part(void *arg, const char *name)
-{
-	struct lister *s = arg;
-	const size_t len = strlen(s->rest);
-	const char *colon;
-	char *part;
-
-	name += s->skip;
-	if (strncmp(name, s->rest, len))
-		return 0;
-	colon = strchr(name + len, ':');
-	part = arena_strndup(&s->arena, name, colon ? (size_t)(colon + 1 - name) : strlen(name));
-	if (hashmap_gets(&s->seen, part))
-		return 0;
-	hashmap_puts(&s->seen, part, part);
-	offer(s, part, "");
-	return 0;
-}
 
 /* ---- events and functions ---- */
 
@@ -104,7 +19,7 @@ static int offer_event(void *arg, const char *category, const char *event)
 {
 	struct lister *s = arg;
 
-	return offer_part(s, arena_printf(&s->arena, "%s:%s", category, event));
+	return lister_offer_part(s, arena_printf(&s->arena, "%s:%s", category, event));
 }
 
 static bool is_probe(const struct lister *s)
@@ -121,7 +36,7 @@ static void tracepoints(struct lister *s)
 		standing_events(s);
 		return;
 	}
-	split_behind(s, ",");
+	lister_split_behind(s, ",");
 	tracefs_each_event(s->env.kernel, "*", "*", offer_event, s);
 }
 
@@ -133,7 +48,7 @@ static int offer_function(void *arg, const char *name)
 {
 	const char *path = strchr(name, ':'), *function = path ? strchr(path + 1, ':') : NULL;
 
-	return function ? offer_part(arg, function + 1) : 0;
+	return function ? lister_offer_part(arg, function + 1) : 0;
 }
 
 static void functions_of_file(struct lister *s, const char *provider, const char *file)
@@ -149,7 +64,8 @@ static void kernel_functions(struct lister *s)
 	const struct probe_provider *p = probe_find_provider("kprobe");
 
 	s->skip = strlen("kprobe:");
-	probe_each(&s->env, p, arena_printf(&s->arena, "kprobe:%s*", s->rest), offer_part, s);
+	probe_each(&s->env, p, arena_printf(&s->arena, "kprobe:%s*", s->rest), lister_offer_part,
+		   s);
 }
 
 /* Of the kernel; or of -u FILE, where the tool has that. */
@@ -159,7 +75,7 @@ static void functions(struct lister *s)
 		points(s);
 		return;
 	}
-	split_behind(s, ",");
+	lister_split_behind(s, ",");
 	for (size_t i = 1; i + 1 < s->c->nr_words; i++)
 		if (str_eq(s->c->words[i], "-u") || str_eq(s->c->words[i], "--user")) {
 			functions_of_file(s, "uprobe", s->c->words[i + 1]);
@@ -179,7 +95,9 @@ static void offer_files(struct lister *s, const char *before, const char *path)
 		const char *name = found.gl_pathv[i];
 		const bool is_folder = name[strlen(name) - 1] == '/';
 
-		offer(s, arena_printf(&s->arena, "%s%s%s", before, name, is_folder ? "" : ":"), "");
+		lister_offer(s,
+			     arena_printf(&s->arena, "%s%s%s", before, name, is_folder ? "" : ":"),
+			     "");
 	}
 	globfree(&found);
 }
@@ -210,10 +128,10 @@ static void probes(struct lister *s)
 
 	if (!colon) {
 		for (u32 i = 0; probe_providers[i]; i++)
-			offer(s,
-			      arena_printf(&s->arena, "%s%s", probe_providers[i]->name,
-					   strchr(probe_providers[i]->form, ':') ? ":" : ""),
-			      probe_providers[i]->doc);
+			lister_offer(s,
+				     arena_printf(&s->arena, "%s%s", probe_providers[i]->name,
+						  strchr(probe_providers[i]->form, ':') ? ":" : ""),
+				     probe_providers[i]->doc);
 		return;
 	}
 	p = probe_find_provider(arena_strndup(&s->arena, s->rest, (size_t)(colon - s->rest)));
@@ -229,7 +147,7 @@ static void probes(struct lister *s)
 		file_and_function(s, p->name);
 	else
 		probe_each(&s->env, p, arena_printf(&s->arena, "%s:%s*", p->name, s->rest),
-			   offer_part, s);
+			   lister_offer_part, s);
 }
 
 /* A definition of kprobe and uprobe: "p:vfs_read", "r:bash:readline". */
@@ -242,8 +160,8 @@ static void definitions(struct lister *s)
 		return;
 	}
 	if (!str_starts(s->rest, "p:") && !str_starts(s->rest, "r:")) {
-		offer(s, "p:", "calls");
-		offer(s, "r:", "returns");
+		lister_offer(s, "p:", "calls");
+		lister_offer(s, "r:", "returns");
 		return;
 	}
 	s->prefix = arena_strndup(&s->arena, s->rest, 2);
@@ -272,15 +190,15 @@ struct variables_of {
 
 static int offer_variable(void *arg, const struct debug_variable *v)
 {
-	return v->is_hidden || v->frame ? 0 : offer_part(arg, v->name);
+	return v->is_hidden || v->frame ? 0 : lister_offer_part(arg, v->name);
 }
 
 static int offer_variables_at(void *arg, const struct point_place *place)
 {
 	struct variables_of *of = arg;
 
-	debug_each_variable(translator_file(of->translator), place->address, &of->lister->types,
-			    DEBUG_LOCALS, offer_variable, of->lister);
+	debug_each_variable(&place->at, &of->lister->types, DEBUG_LOCALS, offer_variable,
+			    of->lister);
 	return 0;
 }
 
@@ -302,14 +220,14 @@ static void points(struct lister *s)
 	const char *const file = probed_file(s), *blank;
 
 	if (!strchr(s->rest, ' '))
-		split_behind(s, "=");
+		lister_split_behind(s, "=");
 	blank = strchr(s->rest, ' ');
 	if (blank) {
 		const char *begin = memchr(s->rest, '=', (size_t)(blank - s->rest));
 
 		begin = begin ? begin + 1 : s->rest;
 		begin = arena_strndup(&s->arena, begin, (size_t)(blank - begin));
-		split_behind(s, " =");
+		lister_split_behind(s, " =");
 		variables_at(s, begin);
 	} else if (file) {
 		functions_of_file(s, "uprobe", file);
@@ -322,7 +240,7 @@ static int offer_standing(void *arg, const struct lasting_event *e)
 {
 	struct lister *s = arg;
 
-	return offer_part(s, arena_printf(&s->arena, "%s:%s", e->group, e->name));
+	return lister_offer_part(s, arena_printf(&s->arena, "%s:%s", e->group, e->name));
 }
 
 /* Events that `probe` has made, or others. */
@@ -335,18 +253,18 @@ static int offer_user_event(void *arg, struct user_event *e)
 {
 	struct lister *s = arg;
 
-	return offer_part(s, arena_printf(&s->arena, "%s:%s", e->provider, e->name));
+	return lister_offer_part(s, arena_printf(&s->arena, "%s:%s", e->provider, e->name));
 }
 
 static void user_events(struct lister *s)
 {
-	split_behind(s, ",");
+	lister_split_behind(s, ",");
 	user_event_each(&s->arena, 0, NULL, offer_user_event, s, NULL);
 }
 
 static int offer_recorded(void *arg, const char *name, const char *short_name)
 {
-	return offer_part(arg, name);
+	return lister_offer_part(arg, name);
 }
 
 /* Events of the recordings that are named on the command line. */
@@ -388,7 +306,7 @@ static void offer_fields(struct lister *s, const char *tracepoint, bool with_com
 		for (u32 i = 0; i < record->count; i++)
 			if (record->members[i].name &&
 			    (with_common || !str_starts(record->members[i].name, "common_")))
-				offer(s, record->members[i].name, "");
+				lister_offer(s, record->members[i].name, "");
 	free(text);
 }
 
@@ -398,12 +316,12 @@ static void script(struct lister *s)
 	const char *text = s->rest, *tracepoint;
 
 	if (!strpbrk(text, " {/")) {
-		split_behind(s, ",");
+		lister_split_behind(s, ",");
 		probes(s);
 		return;
 	}
 	tracepoint = find_tracepoint(s, text);
-	split_behind(s, " \t\n!\"#$%&'()*+,-./:;<=>?[]^`{|}~");
+	lister_split_behind(s, " \t\n!\"#$%&'()*+,-./:;<=>?[]^`{|}~");
 	if (!*s->rest && !strstr(s->prefix, "args."))
 		return;
 	if (strlen(s->prefix) > 5 && str_eq(s->prefix + strlen(s->prefix) - 5, "args.")) {
@@ -411,10 +329,10 @@ static void script(struct lister *s)
 			offer_fields(s, tracepoint, false);
 		return;
 	}
-	for (const struct builtin *const *table = builtin_tables; *table; table++)
-		for (const struct builtin *b = *table; b->name; b++)
+	for (const struct builtin_family *f = builtin_families; f->rows; f++)
+		for (const struct builtin *b = f->rows; b->name; b++)
 			if (b->name[0] != '_')
-				offer(s, b->name, b->doc);
+				lister_offer(s, b->name, b->doc);
 }
 
 /* Fields of the tracepoint that was named before. */
@@ -428,118 +346,16 @@ static void fields(struct lister *s)
 	}
 	for (size_t i = 1; i < s->c->nr_words && !tracepoint; i++)
 		tracepoint = find_tracepoint(s, s->c->words[i]);
-	split_behind(s, "=,: &|!(");
+	lister_split_behind(s, "=,: &|!(");
 	if (str_eq(s->c->words[0], "hist") && !strchr(s->prefix, '=')) {
-		offer(s, "keys=", "count by these fields");
-		offer(s, "vals=", "sum these fields up");
+		lister_offer(s, "keys=", "count by these fields");
+		lister_offer(s, "vals=", "sum these fields up");
 	}
 	if (tracepoint)
 		offer_fields(s, tracepoint, true);
 }
 
-/* ---- this machine ---- */
-
-/* Offers processes by PID, or by name. */
-static void each_process(struct lister *s, bool by_name)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *e;
-	char path[64], name[64];
-
-	split_behind(s, ",");
-	while (proc && (e = readdir(proc))) {
-		int fd;
-		ssize_t n;
-
-		if (!isdigit((unsigned char)e->d_name[0]))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%.20s/comm", e->d_name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		n = read(fd, name, sizeof(name) - 1);
-		close(fd);
-		if (n <= 0)
-			continue;
-		name[n] = '\0';
-		name[strcspn(name, "\n")] = '\0';
-		if (!by_name)
-			offer(s, e->d_name, name);
-		else if (!strpbrk(name, "/ :"))
-			offer_part(s, name);
-	}
-	if (proc)
-		closedir(proc);
-}
-
-static void processes(struct lister *s)
-{
-	each_process(s, false);
-}
-
-static void process_names(struct lister *s)
-{
-	each_process(s, true);
-}
-
-static void disks(struct lister *s)
-{
-	DIR *dir = opendir("/sys/class/block");
-	struct dirent *e;
-
-	while (dir && (e = readdir(dir)))
-		if (e->d_name[0] != '.')
-			offer(s, e->d_name, "");
-	if (dir)
-		closedir(dir);
-}
-
-/* "NAME:..." of each line. */
-static void names_of(struct lister *s, const char *file)
-{
-	char *text, *line, *save;
-
-	if (file_read(file, 1 << 20, &text, NULL))
-		return;
-	split_behind(s, ",");
-	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		line[strcspn(line, ":")] = '\0';
-		offer(s, line, "");
-	}
-	free(text);
-}
-
-static void users(struct lister *s)
-{
-	names_of(s, "/etc/passwd");
-}
-
-static void groups(struct lister *s)
-{
-	names_of(s, "/etc/group");
-}
-
-static void sessions(struct lister *s)
-{
-	struct user_sessions all = {0};
-
-	user_sessions_load(&all);
-	for (size_t i = 0; i < all.all.len; i++)
-		if (!all.all.items[i].anonymous)
-			offer(s, all.all.items[i].name, user_mode_name(all.all.items[i].mode));
-	user_sessions_release(&all);
-}
-
-static void triggers(struct lister *s)
-{
-	struct user_sessions all = {0};
-
-	user_sessions_load(&all);
-	for (size_t i = 0; i < all.all.len; i++)
-		if (all.all.items[i].trigger && all.all.items[i].recorder_alive)
-			offer(s, all.all.items[i].name, all.all.items[i].trigger);
-	user_sessions_release(&all);
-}
+/* ---- conditions and contexts of user events ---- */
 
 /* "usage(we": the session that it is about. */
 static void conditions(struct lister *s)
@@ -547,13 +363,13 @@ static void conditions(struct lister *s)
 	static const char *const forms[] = {"rate(", "latency(", "usage(", "written("};
 
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-		offer(s, forms[i], "");
+		lister_offer(s, forms[i], "");
 	if (str_starts(s->rest, "usage(") || str_starts(s->rest, "written(")) {
-		split_behind(s, "(");
-		sessions(s);
+		lister_split_behind(s, "(");
+		machine_sessions(s);
 		return;
 	}
-	split_behind(s, "(");
+	lister_split_behind(s, "(");
 	user_events(s);
 }
 
@@ -563,9 +379,9 @@ static void contexts(struct lister *s)
 		"vpid",	       "vtid", "procname",  "cpu_id", "context_switches",
 		"page_faults", "ip",   "user_stack"};
 
-	split_behind(s, ",");
+	lister_split_behind(s, ",");
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		offer(s, names[i], "");
+		lister_offer(s, names[i], "");
 }
 
 /* ---- kinds ---- */
@@ -575,20 +391,35 @@ static const struct kind {
 	void (*each)(struct lister *s); /* NULL: the shell knows it */
 	const char *shell;
 } kinds[] = {
-	{"PID", processes, NULL},	   {"TID", processes, NULL},
-	{"NAME", process_names, NULL},	   {"DEVICE", disks, NULL},
-	{"TRACEPOINT", tracepoints, NULL}, {"EVENT", tracepoints, NULL},
-	{"EVENTS", user_events, NULL},	   {"FUNCTION", functions, NULL},
-	{"FUNCTIONS", functions, NULL},	   {"DEFINITION", definitions, NULL},
-	{"POINT", points, NULL},	   {"PATTERN", probes, NULL},
-	{"PROGRAM", script, NULL},	   {"FIELD", fields, NULL},
-	{"FIELDS", fields, NULL},	   {"FILTER", fields, NULL},
-	{"SESSION", sessions, NULL},	   {"TRIGGER", triggers, NULL},
-	{"CONDITION", conditions, NULL},   {"USER", users, NULL},
-	{"GROUP", groups, NULL},	   {"CONTEXTS", contexts, NULL},
-	{"FILE", NULL, ":files"},	   {"DIRECTORY", NULL, ":files"},
-	{"DIR", NULL, ":directories"},	   {"COMMAND", NULL, ":commands"},
-	{"ARGUMENTS", NULL, ":commands"},  {"GLOB", recorded_events, NULL},
+	{"PID", machine_processes, NULL},
+	{"TID", machine_processes, NULL},
+	{"NAME", machine_process_names, NULL},
+	{"DEVICE", machine_disks, NULL},
+	{"TRACEPOINT", tracepoints, NULL},
+	{"EVENT", tracepoints, NULL},
+	{"EVENTS", user_events, NULL},
+	{"FUNCTION", functions, NULL},
+	{"FUNCTIONS", functions, NULL},
+	{"DEFINITION", definitions, NULL},
+	{"POINT", points, NULL},
+	{"PATTERN", probes, NULL},
+	{"PROGRAM", script, NULL},
+	{"FIELD", fields, NULL},
+	{"FIELDS", fields, NULL},
+	{"FILTER", fields, NULL},
+	{"BUFFER", machine_buffers, NULL},
+	{"SESSION", machine_sessions, NULL},
+	{"TRIGGER", machine_triggers, NULL},
+	{"CONDITION", conditions, NULL},
+	{"USER", machine_users, NULL},
+	{"GROUP", machine_groups, NULL},
+	{"CONTEXTS", contexts, NULL},
+	{"FILE", NULL, ":files"},
+	{"DIRECTORY", NULL, ":files"},
+	{"DIR", NULL, ":directories"},
+	{"COMMAND", NULL, ":commands"},
+	{"ARGUMENTS", NULL, ":commands"},
+	{"GLOB", recorded_events, NULL},
 };
 
 void candidates(const char *kind, const struct completion *c)

@@ -6,17 +6,20 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/new_directory.h"
 #include "base/new_file.h"
 #include "base/strbuf.h"
 #include "cmd/report/names.h"
+#include "cmd/report/opening.h"
 #include "cmd/report/selection.h"
 #include "trace/writers/writer.h"
 
 struct arguments {
 	struct selection_arguments selection;
-	const char *to, *kernel_clock;
-	struct string_list fields, places;
-	bool force, no_symbols, schema;
+	struct opening_arguments opening;
+	const char *to;
+	struct string_list fields;
+	bool force, schema, lttng_names, v6;
 };
 
 static const struct option_spec options[] = {
@@ -27,16 +30,14 @@ static const struct option_spec options[] = {
 	SELECTION_OPTIONS(offsetof(struct arguments, selection)),
 	{0, "utc", NULL, "--begin and --end are in UTC", OPTION_FLAG,
 	 offsetof(struct arguments, selection.utc)},
-	{0, "field", "NAME", "csv: a column for this field; may be repeated", OPTION_LIST,
+	{0, "field", "NAME", "csv, parquet: a column for this field; may be repeated", OPTION_LIST,
 	 offsetof(struct arguments, fields)},
-	{0, "files", "DIRECTORY",
-	 "look for the traced programs' files here too, by build-id and by path; may be repeated",
-	 OPTION_LIST, offsetof(struct arguments, places)},
-	{0, "kernel-clock", "NAME",
-	 "a trace.dat was recorded with this clock (mono, boot, tai, x86-tsc), whatever it says",
-	 OPTION_STRING, offsetof(struct arguments, kernel_clock)},
-	{0, "no-symbols", NULL, "addresses stay numbers", OPTION_FLAG,
-	 offsetof(struct arguments, no_symbols)},
+	{0, "lttng-names", NULL,
+	 "ctf: events of the kernel as LTTng calls them and their fields, with a state dump",
+	 OPTION_FLAG, offsetof(struct arguments, lttng_names)},
+	{0, "v6", NULL, "trace.dat: of version 6, uncompressed (default: 7)", OPTION_FLAG,
+	 offsetof(struct arguments, v6)},
+	OPENING_OPTIONS(offsetof(struct arguments, opening)),
 	{0, "json-schema", NULL, "print the JSON Schema of the lines of ndjson", OPTION_FLAG,
 	 offsetof(struct arguments, schema)},
 	{0},
@@ -52,6 +53,9 @@ static const struct command_spec spec = {
 		"switches.csv\n"
 		"pantrace convert --to ndjson trace trace.dat - | jq .event\n"
 		"pantrace convert trace trace.dat both.pftrace        # ui.perfetto.dev\n"
+		"pantrace convert --lttng-names trace.dat kernel.ctf  # Trace Compass\n"
+		"pantrace convert -w 'comm == \"make\"' trace.dat make.dat  # trace-cmd reads it\n"
+		"pantrace convert trace.dat perf.data both.data       # perf script -i both.data\n"
 		"pantrace convert -e cpu-clock perf.data cpu.folded   # see also: pantrace flame\n"
 		"pantrace convert -e cpu-clock perf.data cpu.pb.gz    # go tool pprof cpu.pb.gz\n",
 	.details =
@@ -70,6 +74,14 @@ static const struct command_spec spec = {
 		"chrome://tracing: who ran on each CPU, system calls, interrupts and work as "
 		"slices, wake-ups as arrows, frequencies as counters, all else as instants of "
 		"their thread, with their fields. Times count from the first event.\n\n"
+		"parquet (.parquet): the same table by columns, compressed, for DuckDB, pandas and "
+		"others; times are timestamps, fields integers, decimals or text, as their first "
+		"values are.\n\n"
+		"ctf (.ctf): a CTF 1.8 trace, a directory, for babeltrace2 and Trace Compass. "
+		"--lttng-names calls the kernel's events and their fields as LTTng does, and "
+		"begins with a state dump of the threads that there were, where the recording "
+		"says it (a perf.data does), for Trace Compass's views of the kernel; what it "
+		"does not know (a thread's state, its parent) is said to be unknown (0, -1).\n\n"
 		"perfetto (.pftrace, .perfetto-trace): the same as Perfetto's protobuf, with full "
 		"times, call chains, files and build-ids.\n\n"
 		"folded (.folded, .collapsed): call chains and their weights, as flamegraph.pl "
@@ -78,9 +90,19 @@ static const struct command_spec spec = {
 		"speedscope (.speedscope.json): the same for speedscope.app, sample by sample.\n\n"
 		"pprof (.pb.gz, .pprof): the same for go tool pprof, with addresses and "
 		"build-ids.\n\n"
-		"What a format cannot carry is left out, and counted on standard error. Times are "
-		"nanoseconds since 1970; those of a single recording of which nobody knows when "
-		"its clock began stay as they are, which is said.\n\n"
+		"trace.dat (.dat): for trace-cmd and KernelShark; --v6 for older ones. Tracepoints "
+		"keep the record that the kernel wrote, its format, their CPU, thread and time; "
+		"other events get a format of their fields. Call chains become events behind "
+		"theirs (kernel_stack, user_stack). Instances become one buffer.\n\n"
+		"perf.data (.data): for perf. Samples keep their event, address, call chain and "
+		"period, tracepoints their record; what was mapped where call chains lead is in "
+		"it, with build-ids, and the names of threads.\n\n"
+		"Both keep the times of one recording as its clock showed them. Of several they "
+		"are of the clock mono, if those of the first one are, else since 1970. They are "
+		"written at several places: OUT is a file.\n\n"
+		"What a format cannot carry is left out, and counted on standard error. Times of "
+		"the other formats are nanoseconds since 1970; those of a single recording of "
+		"which nobody knows when its clock began stay as they are, which is said.\n\n"
 		"The exit code is 3 when the recording says that events were lost, and 1 when "
 		"something could not be read, what could is in OUT then, or not be written, "
 		"then there is no OUT.",
@@ -94,6 +116,7 @@ struct convert {
 	struct recordings *all;
 	struct selection selection;
 	struct new_file file;
+	struct new_directory directory; /* of formats that are one */
 	struct diag diag;
 };
 
@@ -115,28 +138,59 @@ static int choose_format(struct convert *c, struct trace_writer_options *writer)
 	else if (!c->format)
 		rc = options_usage_error(&spec, "'%s' does not say the format; --to does: %s",
 					 c->out, names.data);
-	else if (c->arguments->fields.count && !str_eq(c->format->name, "csv"))
-		rc = options_usage_error(&spec, "--field is for csv, and this is %s",
+	else if (c->arguments->lttng_names && !str_eq(c->format->name, "ctf"))
+		rc = options_usage_error(&spec, "--lttng-names is for ctf, and this is %s",
+					 c->format->name);
+	else if (c->arguments->v6 && !str_eq(c->format->name, "trace.dat"))
+		rc = options_usage_error(&spec, "--v6 is for trace.dat, and this is %s",
+					 c->format->name);
+	else if (c->format->is_seekable && (str_eq(c->out, "-") || writer->is_packed))
+		rc = options_usage_error(&spec,
+					 "%s is written at several places at once: '%s' cannot be "
+					 "one",
+					 c->format->name, c->out);
+	else if (c->format->is_directory && (str_eq(c->out, "-") || writer->is_packed))
+		rc = options_usage_error(&spec, "%s is a directory, which '%s' cannot be",
+					 c->format->name, c->out);
+	else if (c->arguments->fields.count && !str_eq(c->format->name, "csv") &&
+		 !str_eq(c->format->name, "parquet"))
+		rc = options_usage_error(&spec, "--field is for csv and parquet, and this is %s",
 					 c->format->name);
 	strbuf_release(&names);
 	writer->is_packed &= !c->format || !c->format->is_packed;
 	return rc;
 }
 
+static const char *why_not(const struct convert *c, int rc)
+{
+	if (rc != -EEXIST)
+		return strerror(-rc);
+	return c->format->is_directory ? "it is there, and a directory is not replaced"
+				       : "it is there; --force replaces it";
+}
+
 static enum exit_code cannot_write(const struct convert *c, int rc)
 {
 	complain("convert", "%s: %s", str_eq(c->out, "-") ? "cannot write the output" : c->out,
-		 rc == -EEXIST ? "it is there; --force replaces it" : strerror(-rc));
+		 why_not(c, rc));
 	return EXIT_FAILED;
 }
 
 static int open_out(struct convert *c)
 {
-	int rc = new_file_open(&c->file, c->out, c->arguments->force);
+	int rc = c->format->is_directory ? new_directory_open(&c->directory, c->out)
+					 : new_file_open(&c->file, c->out, c->arguments->force);
 
 	if (rc)
 		return cannot_write(c, rc);
-	if (!(c->format->is_binary || c->format->is_packed) || !isatty(c->file.fd))
+	if (c->format->is_seekable && c->file.directory < 0) {
+		complain("convert",
+			 "%s: it is no regular file, and %s is written at several places", c->out,
+			 c->format->name);
+		return EXIT_FAILED;
+	}
+	if (!(c->format->is_binary || c->format->is_packed) || c->format->is_directory ||
+	    !isatty(c->file.fd))
 		return 0;
 	complain("convert", "%s is not for a terminal: write it to a file", c->format->name);
 	return EXIT_USAGE;
@@ -158,18 +212,18 @@ static int write_events(struct convert *c, struct trace_writer *w)
 	struct recording *r;
 	int rc = 0;
 
-	while (!rc && !selection_is_over(&c->selection) && (r = recordings_next(c->all, &c->diag)))
-		if (selection_passes(&c->selection, r))
-			rc = trace_writer_event(w, r);
+	while (!rc && (r = selection_next(&c->selection, c->all, &c->diag)))
+		rc = trace_writer_event(w, r);
 	return rc ? rc : trace_writer_end(w);
 }
 
 static enum exit_code told_end(struct convert *c, const struct trace_writer *w)
 {
 	const struct recording_loss loss = recordings_loss(c->all, &c->diag);
-	const bool is_damaged = loss.damaged || c->diag.errors;
+	bool is_damaged;
 
 	trace_writer_gaps(w, &c->diag);
+	is_damaged = loss.damaged || c->diag.errors;
 	report_names_check(c->all, c->selection.where.items, c->selection.where.len, NULL,
 			   &c->diag);
 	diag_tell(&c->diag);
@@ -189,7 +243,8 @@ static enum exit_code convert(struct convert *c, const struct trace_writer_optio
 
 	if (!rc) {
 		code = told_end(c, w);
-		rc = new_file_keep(&c->file);
+		rc = c->format->is_directory ? new_directory_keep(&c->directory)
+					     : new_file_keep(&c->file);
 	} else {
 		diag_tell(&c->diag);
 	}
@@ -226,33 +281,41 @@ static enum exit_code run(struct convert *c, char **paths, int count,
 	}
 	recordings_each(c->all, tell_times, c);
 	rc = selection_window(&c->selection, c->all, &spec) ?: open_out(c);
+	writer->beside = c->file.directory;
+	writer->on_terminal = !rc && isatty(c->file.fd);
 	return rc ? (enum exit_code)rc : convert(c, writer);
 }
 
 static int with_paths(const struct arguments *a, char **paths, int count)
 {
-	const struct recordings_options what = {
+	struct recordings_options what = {
 		.print = {.format = CTF_FORMAT_JSON},
 		.events = a->selection.events,
-		.files = a->places,
-		.clock = a->kernel_clock,
+		.files = a->opening.files,
+		.clock = a->opening.clock,
+		.tsc_hz = opening_tsc_hz(&a->opening),
 		.recorded_times = count == 2,
-		.no_symbols = a->no_symbols,
+		.no_symbols = a->opening.no_symbols,
 	};
 	struct convert c = {.arguments = a,
 			    .out = paths[count - 1],
 			    .selection = {.arguments = &a->selection},
 			    .file = {.fd = -1, .directory = -1},
 			    .diag = DIAG_INIT};
-	struct trace_writer_options writer = {.fields = a->fields};
+	struct trace_writer_options writer = {.fields = a->fields,
+					      .directory = &c.directory,
+					      .lttng_names = a->lttng_names,
+					      .v6 = a->v6};
 	int rc = choose_format(&c, &writer);
 
 	if (rc)
 		return rc;
+	what.no_symbols |= c.format->no_symbols;
 	writer.all = c.all = recordings_new(&what);
 	rc = (int)run(&c, paths, count - 1, &writer);
 	selection_release(&c.selection);
 	new_file_drop(&c.file);
+	new_directory_drop(&c.directory);
 	recordings_release(c.all);
 	diag_release(&c.diag);
 	return rc;

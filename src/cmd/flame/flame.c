@@ -4,37 +4,34 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "base/new_file.h"
+#include "cmd/live.h"
 #include "cmd/report/names.h"
+#include "cmd/report/opening.h"
 #include "cmd/report/selection.h"
+#include "view/page/picture.h"
 
 struct arguments {
 	struct selection_arguments selection;
-	const char *output, *root, *weight, *title, *unit, *compare;
-	bool svg, text, icicle, counts, no_symbols;
-	struct string_list places;
+	struct opening_arguments opening;
+	struct live_arguments live;
+	struct picture_arguments picture;
+	const char *root, *weight, *unit, *compare;
+	bool icicle, counts, off_cpu, idle;
 };
 
 static const struct option_spec options[] = {
 	{0, NULL, NULL, "The picture", OPTION_HEADING, 0},
-	{'o', "output", "FILE",
-	 "write it here: .svg is SVG, .txt text, anything else a page; '-' is standard output "
-	 "(default: flame.html)",
-	 OPTION_STRING, offsetof(struct arguments, output)},
-	{0, "svg", NULL, "SVG, for documents", OPTION_FLAG, offsetof(struct arguments, svg)},
-	{0, "text", NULL, "a tree for the terminal, on standard output", OPTION_FLAG,
-	 offsetof(struct arguments, text)},
+	PICTURE_OPTIONS(offsetof(struct arguments, picture), "flame"),
 	{0, "icicle", NULL, "of SVG: the root on top", OPTION_FLAG,
 	 offsetof(struct arguments, icicle)},
-	{0, "title", "TEXT", "over the picture", OPTION_STRING, offsetof(struct arguments, title)},
 	{0, NULL, NULL, "What is counted", OPTION_HEADING, 0},
 	{0, "compare", "OLD",
 	 "colour by the difference to this recording: red is more than before, blue less",
 	 OPTION_STRING, offsetof(struct arguments, compare)},
+	{0, "offcpu", NULL,
+	 "time off the CPU: of sched_switch with stacks, how long each thread was away",
+	 OPTION_FLAG, offsetof(struct arguments, off_cpu)},
 	{0, "by", "comm|pid|tid|none", "what stands below the first function (comm)", OPTION_STRING,
 	 offsetof(struct arguments, root)},
 	{0, "weight", "FIELD", "add up this field (bytes) instead of the samples' periods",
@@ -43,28 +40,39 @@ static const struct option_spec options[] = {
 	 offsetof(struct arguments, counts)},
 	{0, "unit", "WORD", "what is counted (ns of clocks, events, or the field)", OPTION_STRING,
 	 offsetof(struct arguments, unit)},
+	{0, NULL, NULL, "Recorded now, in place of a RECORDING", OPTION_HEADING, 0},
+	LIVE_OPTIONS(offsetof(struct arguments, live)),
+	{'F', "freq", "HZ", "samples a second on each CPU (999)", OPTION_STRING,
+	 offsetof(struct arguments, live.frequency)},
+	{0, "call-graph", "fp|dwarf[,BYTES]",
+	 "how stacks are found: frame pointers, or debug information", OPTION_STRING,
+	 offsetof(struct arguments, live.call_graph)},
+	{0, "idle", NULL, "with what idle CPUs do (idle tasks are left out otherwise)", OPTION_FLAG,
+	 offsetof(struct arguments, idle)},
 	{0, NULL, NULL, "Which events", OPTION_HEADING, 0},
 	SELECTION_OPTIONS(offsetof(struct arguments, selection)),
 	{0, "utc", NULL, "--begin and --end are in UTC", OPTION_FLAG,
 	 offsetof(struct arguments, selection.utc)},
-	{0, "files", "DIRECTORY",
-	 "look for the traced programs' files here too, by build-id and by path; may be repeated",
-	 OPTION_LIST, offsetof(struct arguments, places)},
-	{0, "no-symbols", NULL, "addresses stay numbers", OPTION_FLAG,
-	 offsetof(struct arguments, no_symbols)},
+	OPENING_OPTIONS(offsetof(struct arguments, opening)),
 	{0},
 };
 
 static const struct command_spec spec = {
 	.name = "flame",
-	.synopsis = "[options] [RECORDING...]",
-	.summary = "draw the stacks of a recording as a flame graph",
-	.examples = "  pantrace flame                                # perf.data -> flame.html\n"
-		    "  pantrace flame --text perf.data               # in the terminal\n"
-		    "  pantrace flame -o cpu.svg perf.data           # for a document\n"
-		    "  pantrace flame --compare before.data after.data -o change.html\n"
-		    "  pantrace flame -w 'comm == \"nginx\"' --by tid perf.data\n"
-		    "  pantrace flame -e page-faults stacks.folded\n",
+	.synopsis = "[options] [RECORDING... | -- COMMAND...]",
+	.summary = "draw stacks as a flame graph: of a recording, or recorded now",
+	.command = "record this command, with what it starts, and draw it when it ends",
+	.examples =
+		"  pantrace flame                                # perf.data -> flame.html\n"
+		"  pantrace flame -- make -j8                    # where this command's time goes\n"
+		"  pantrace flame -p 181 -d 10 --text            # ten seconds of a process\n"
+		"  pantrace flame --offcpu -p 181 -d 10          # where it waits\n"
+		"  pantrace flame -e page-faults -- ./shop       # any event with its stacks\n"
+		"  pantrace flame --text perf.data               # in the terminal\n"
+		"  pantrace flame -o cpu.svg perf.data           # for a document\n"
+		"  pantrace flame --compare before.data after.data -o change.html\n"
+		"  pantrace flame -w 'comm == \"nginx\"' --by tid perf.data\n"
+		"  pantrace flame -e page-faults stacks.folded\n",
 	.details =
 		"RECORDING is what report reads and has call chains: a perf.data (perf record -g), "
 		"a trace.dat with kernel_stack events, the text of perf script, folded stacks; "
@@ -72,6 +80,12 @@ static const struct command_spec spec = {
 		"The page is one file that needs nothing else: it opens from a disk or a mail, "
 		"searches, zooms, and shows the callers and callees of a function; press ? for its "
 		"keys. The same input gives the same bytes.\n\n"
+		"With a command, -p, -a or -d it records first: where time goes, or each of the "
+		"event that -e names; for the whole machine without idle tasks. Nothing is kept "
+		"of the recording.\n\n"
+		"--offcpu takes the stacks of sched:sched_switch, recorded on the whole machine "
+		"with -g. Waiting for a CPU counts as well as sleeping; -w 'prev_state != \"R\"' "
+		"leaves out threads that lost their CPU.\n\n"
 		"A frame is as wide as its part of the whole. A sample counts as much as its "
 		"period says: time for clocks, events for others. Frames of one parent stand in "
 		"the order of their names, not of time. Events without a stack, and events of "
@@ -84,57 +98,35 @@ static const struct command_spec spec = {
 	.options = options,
 };
 
-enum form { FORM_PAGE, FORM_SVG, FORM_TEXT };
-
-static const struct {
-	const char *suffix;
-	void (*draw)(const struct flame *f, const struct flame_options *o, struct strbuf *out);
-} forms[] = {
-	[FORM_PAGE] = {".html", flame_page},
-	[FORM_SVG] = {".svg", flame_svg},
-	[FORM_TEXT] = {".txt", flame_text},
-};
+static void (*const forms[])(const struct flame *f, const struct flame_options *o,
+			     struct strbuf *out) = {
+	[PICTURE_PAGE] = flame_page, [PICTURE_SVG] = flame_svg, [PICTURE_TEXT] = flame_text};
 
 struct drawing {
 	const struct arguments *arguments;
-	const char *output;
-	enum form form;
-	enum flame_root root;
+	struct picture picture;
+	enum stacks_root root;
 	struct flame *flame;
 	struct diag diag;
-	u64 taken, without_stack, without_weight, other_kinds, lost;
+	struct live live;
+	const char *asked[2]; /* the one event to be recorded, NULL */
+	u64 taken, without_stack, without_weight, other_kinds, lost, idle, without_end;
 	char *kind; /* of the events; see stack_feed */
-	bool has_periods, is_damaged, is_full, has_gaps;
+	bool is_live, has_periods, is_damaged, is_full, has_gaps;
 };
 
 /* ---- what is asked for ---- */
 
-static int choose_form(struct drawing *d)
-{
-	const struct arguments *const a = d->arguments;
-
-	if (a->svg && a->text)
-		return options_usage_error(&spec, "--svg and --text are two pictures; choose one");
-	d->output = a->output ?: a->text ? "-" : a->svg ? "flame.svg" : "flame.html";
-	for (u32 i = 0; i < ARRAY_SIZE(forms); i++)
-		if (str_ends(d->output, forms[i].suffix))
-			d->form = (enum form)i;
-	if (a->svg || a->text)
-		d->form = a->svg ? FORM_SVG : FORM_TEXT;
-	if (d->form == FORM_PAGE && str_eq(d->output, "-") && isatty(STDOUT_FILENO))
-		return options_usage_error(&spec, "a page is not for a terminal: write it to a "
-						  "file, or use --text");
-	return 0;
-}
-
 static int choose_root(struct drawing *d)
 {
-	static const char *const names[] = {
-		[ROOT_COMM] = "comm", [ROOT_PID] = "pid", [ROOT_TID] = "tid", [ROOT_NONE] = "none"};
+	static const char *const names[] = {[STACKS_COMM] = "comm",
+					    [STACKS_PID] = "pid",
+					    [STACKS_TID] = "tid",
+					    [STACKS_NONE] = "none"};
 
 	for (u32 i = 0; d->arguments->root && i < ARRAY_SIZE(names); i++)
 		if (str_eq(d->arguments->root, names[i])) {
-			d->root = (enum flame_root)i;
+			d->root = (enum stacks_root)i;
 			return 0;
 		}
 	return d->arguments->root
@@ -143,7 +135,7 @@ static int choose_root(struct drawing *d)
 		       : 0;
 }
 
-/* It stands in SVG and HTML: a word, or a few. */
+/* The unit is printed in SVG and HTML: one or a few words are taken. */
 static int check_unit(const char *unit)
 {
 	for (const char *c = unit; c && *c; c++)
@@ -156,52 +148,65 @@ static int check_unit(const char *unit)
 	return 0;
 }
 
-static void choose_text_shape(struct flame_options *o, int fd)
-{
-	const char *colours = getenv("COLORTERM");
-	struct winsize size;
+/* ---- recordings ---- */
 
-	if (!isatty(fd))
-		return;
-	if (!ioctl(fd, TIOCGWINSZ, &size))
-		o->columns = size.ws_col;
-	if (terminal_is_coloured(fd))
-		o->colours = colours && (str_eq(colours, "truecolor") || str_eq(colours, "24bit"))
-				     ? FLAME_24_BIT
-				     : FLAME_256;
+/* Adds up both recordings, so that what was left out is told once. */
+static void take_counts(struct drawing *d, const struct stack_feed *feed)
+{
+	const struct stacks *const s = &feed->stacks;
+
+	d->taken += feed->side == FLAME_NEW ? s->taken : 0;
+	d->without_stack += s->without_stack;
+	d->without_weight += s->without_weight;
+	d->other_kinds += s->other_kinds;
+	d->has_periods |= s->is_sampled;
+	d->is_full |= feed->is_full || s->is_full;
+	d->idle += feed->idle;
+	if (!d->kind && s->kind)
+		d->kind = xstrdup(s->kind);
 }
 
-/* ---- recordings ---- */
+static void choose_tasks(const struct drawing *d, struct off_cpu *o)
+{
+	const struct pid_list *const pids = &d->arguments->live.pids;
+
+	for (u32 i = 0; i < pids->count; i++)
+		off_cpu_choose(o, pids->items[i]);
+	if (d->live.pid && !d->arguments->live.all)
+		off_cpu_choose(o, d->live.pid);
+}
 
 static void read_events(struct drawing *d, struct recordings *all, struct selection *s,
 			enum flame_side side)
 {
+	const struct arguments *const a = d->arguments;
 	struct stack_feed feed = {.flame = d->flame,
 				  .side = side,
-				  .root = d->root,
-				  .weight = d->arguments->weight,
-				  .counts = d->arguments->counts,
-				  .kind = d->kind};
-	const struct string_list weight = {(const char **)&feed.weight, feed.weight != NULL};
+				  .skips_idle = d->is_live && !a->idle,
+				  .stacks = {.root = d->root,
+					     .weight = a->weight,
+					     .counts = a->counts,
+					     .kind = d->kind}};
+	struct off_cpu off = {.feed = &feed};
+	const char *weight_name = a->weight;
+	const struct string_list weight = {&weight_name, weight_name != NULL};
 	struct recording_loss loss;
 	struct recording *r;
 
+	choose_tasks(d, &off);
 	while (!selection_is_over(s) && (r = recordings_next(all, &d->diag)))
-		if (selection_passes(s, r))
+		if (a->off_cpu)
+			off_cpu_add(&off, r, selection_passes(s, r));
+		else if (selection_passes(s, r))
 			stack_feed_add(&feed, r);
 	report_names_check(all, s->where.items, s->where.len, &weight, &d->diag);
 	loss = recordings_loss(all, &d->diag);
-	d->taken += side == FLAME_NEW ? feed.taken : 0;
-	d->without_stack += feed.without_stack;
-	d->without_weight += feed.without_weight;
-	d->other_kinds += feed.other_kinds;
-	d->has_periods |= feed.has_periods;
-	if (!d->kind && feed.kind)
-		d->kind = xstrdup(feed.kind);
+	take_counts(d, &feed);
+	d->without_end += off.open + off.cut;
 	d->lost += loss.events + loss.packets;
 	d->has_gaps |= loss.gaps;
 	d->is_damaged |= loss.damaged || d->diag.errors;
-	d->is_full |= feed.is_full;
+	off_cpu_release(&off);
 	stack_feed_release(&feed);
 }
 
@@ -209,21 +214,18 @@ static int read_recordings(struct drawing *d, const char *const *paths, enum fla
 {
 	const struct arguments *const a = d->arguments;
 	const struct recordings_options what = {
-		.events = a->selection.events,
-		.files = a->places,
-		.no_symbols = a->no_symbols,
+		.events = d->is_live ? (struct string_list){0} : a->selection.events,
+		.files = a->opening.files,
+		.clock = a->opening.clock,
+		.tsc_hz = opening_tsc_hz(&a->opening),
+		.no_symbols = a->opening.no_symbols,
+		.recorded_times = selection_takes_recorded(&a->selection, paths),
 		.style = paths[1] || a->selection.begin || a->selection.end ? NULL : "",
 	};
 	struct selection s = {.arguments = &a->selection};
 	struct recordings *all = recordings_new(&what);
-	int rc = selection_conditions(&s, &d->diag) ? EXIT_USAGE : 0;
+	int rc = selection_open(&s, all, paths, &spec, &d->diag);
 
-	for (; !rc && *paths; paths++)
-		rc = recordings_add(all, *paths, &d->diag) ? EXIT_FAILED : 0;
-	if (!rc && recordings_open(all, &d->diag))
-		rc = EXIT_FAILED;
-	if (!rc)
-		rc = selection_window(&s, all, &spec);
 	if (!rc)
 		read_events(d, all, &s, side);
 	diag_tell(&d->diag);
@@ -238,8 +240,8 @@ static const char *unit_of(const struct drawing *d)
 {
 	const struct arguments *const a = d->arguments;
 
-	if (a->unit || a->weight)
-		return a->unit ?: a->weight;
+	if (a->unit || a->weight || a->off_cpu)
+		return a->unit ?: a->weight ?: "ns";
 	if (!d->has_periods)
 		return "samples";
 	return str_starts(d->kind, "cpu-clock") || str_starts(d->kind, "task-clock") ? "ns"
@@ -247,33 +249,39 @@ static const char *unit_of(const struct drawing *d)
 										     : "events";
 }
 
+static char *title_of(const struct drawing *d, const char *path)
+{
+	char *const name = d->is_live ? live_name(&d->live) : xstrdup(path);
+	char *const title =
+		xasprintf("%s of %s", d->arguments->off_cpu ? "Off-CPU time" : "Flame graph", name);
+
+	free(name);
+	return title;
+}
+
 static int write_picture(struct drawing *d, const char *path)
 {
 	const struct arguments *const a = d->arguments;
-	char *title = a->title ? NULL : xasprintf("Flame graph of %s", path);
+	char *title = a->picture.title ? NULL : title_of(d, path);
 	struct flame_options o = {
-		.title = a->title ?: title,
+		.title = a->picture.title ?: title,
 		.unit = unit_of(d),
 		.icicle = a->icicle,
 		.min_width = 0.1,
 	};
 	struct strbuf out = STRBUF_INIT;
-	struct new_file file;
-	int rc = new_file_open(&file, d->output, true);
+	int rc = picture_open(&d->picture);
 
 	if (!rc) {
-		choose_text_shape(&o, file.fd);
+		o.columns = d->picture.columns;
+		o.colours = d->picture.colours;
 		flame_finish(d->flame);
-		forms[d->form].draw(d->flame, &o, &out);
-		rc = write_all(file.fd, out.data, out.len) ?: new_file_keep(&file);
-		new_file_drop(&file);
+		forms[d->picture.form](d->flame, &o, &out);
+		rc = picture_write(&d->picture, &out);
 	}
-	if (rc && rc != -EPIPE)
-		complain("flame", "%s: %s", str_eq(d->output, "-") ? "standard output" : d->output,
-			 strerror(-rc));
 	strbuf_release(&out);
 	free(title);
-	return rc && rc != -EPIPE ? EXIT_FAILED : EXIT_OK;
+	return rc;
 }
 
 static enum exit_code told_end(struct drawing *d)
@@ -288,16 +296,26 @@ static enum exit_code told_end(struct drawing *d)
 		complain("flame",
 			 "%llu events of other kinds than %s are not in it; -e chooses the kind",
 			 (unsigned long long)d->other_kinds, d->kind);
-	if (d->lost)
+	if (d->idle)
+		complain("flame", "%llu samples of idle tasks are not in it; --idle draws them",
+			 (unsigned long long)d->idle);
+	if (d->without_end)
+		complain("flame",
+			 "left out: %llu times that a thread left its CPU and was not "
+			 "seen to come back",
+			 (unsigned long long)d->without_end);
+	if (d->lost && !d->is_live)
 		complain("flame", "the tracer lost %llu events", (unsigned long long)d->lost);
 	if (d->is_full)
-		complain("flame", "the sum of %s is too large for 64 bits", d->arguments->weight);
+		complain("flame", "the sum of all %s is too large for 64 bits", unit_of(d));
 	if (d->is_damaged || d->is_full)
 		return EXIT_FAILED;
-	return d->lost || d->has_gaps ? EXIT_LOST : EXIT_OK;
+	if (d->live.code)
+		return (enum exit_code)d->live.code;
+	return d->lost || d->has_gaps || d->live.has_lost ? EXIT_LOST : EXIT_OK;
 }
 
-/* An empty picture would look like an idle machine. */
+/* No picture without samples: it would look like an idle machine. */
 static int check_taken(const struct drawing *d)
 {
 	if (d->taken)
@@ -307,13 +325,54 @@ static int check_taken(const struct drawing *d)
 	return EXIT_FAILED;
 }
 
+/* When threads leave their CPUs, and which threads they start. */
+static const char *const off_cpu_events[] = {"sched:sched_switch", "sched:sched_process_fork",
+					     NULL};
+
+/* Refuses options that contradict: either a recording is drawn, or one is made. */
+static int check_live(struct drawing *d, const char *const *paths)
+{
+	const struct arguments *const a = d->arguments;
+
+	if (!d->is_live)
+		return 0;
+	if (*paths)
+		return options_usage_error(&spec,
+					   "a RECORDING, or a command, -p, -a, -d: choose one");
+	if (a->selection.events.count > 1 || (a->off_cpu && a->selection.events.count))
+		return options_usage_error(&spec, "only one event (-e) can be recorded and drawn");
+	if (a->off_cpu && (a->live.frequency || a->weight || a->counts))
+		return options_usage_error(&spec, "--offcpu is time: without %s",
+					   a->live.frequency ? "-F"
+					   : a->weight	     ? "--weight"
+							     : "--count");
+	if (a->selection.events.count) {
+		d->asked[0] = a->selection.events.items[0];
+		d->live.events = d->asked;
+	}
+	if (a->off_cpu)
+		d->live.events = off_cpu_events;
+	d->live.whole_machine = a->off_cpu;
+	d->live.to_output = str_eq(d->picture.path, "-");
+	return 0;
+}
+
 static int draw(struct drawing *d, const char *const *paths)
 {
+	static const char *const usual[] = {"perf.data", NULL};
 	const char *const old[] = {d->arguments->compare, NULL};
-	int rc = choose_form(d) ?: choose_root(d) ?: check_unit(d->arguments->unit);
+	const char *const made[] = {d->live.path, NULL};
+	int rc = picture_choose(&d->picture) ?: choose_root(d) ?: check_unit(d->arguments->unit);
 
+	if (!rc)
+		rc = check_live(d, paths);
+	if (d->arguments->off_cpu)
+		d->kind = xstrdup("sched:sched_switch");
+	if (!rc && d->is_live)
+		rc = live_record(&d->live, &spec);
 	if (!rc && *old)
 		rc = read_recordings(d, old, FLAME_OLD);
+	paths = d->is_live ? made : *paths ? paths : usual;
 	if (!rc)
 		rc = read_recordings(d, paths, FLAME_NEW);
 	if (!rc)
@@ -325,15 +384,22 @@ static int draw(struct drawing *d, const char *const *paths)
 
 int cmd_flame(int argc, char **argv)
 {
-	static const char *const usual[] = {"perf.data", NULL};
 	struct arguments a = {0};
-	struct drawing d = {.arguments = &a, .flame = flame_new(), .diag = DIAG_INIT};
-	int first, rc = options_parse(&spec, argc, argv, &a, &first);
+	struct drawing d = {.arguments = &a,
+			    .picture = {.spec = &spec, .arguments = &a.picture},
+			    .flame = flame_new(),
+			    .diag = DIAG_INIT,
+			    .live = {.arguments = &a.live, .stacks = true, .fd = -1}};
+	int first, rc = options_command(&spec, &argc, argv, &d.live.command);
 
+	if (rc == OPTIONS_GO_ON)
+		rc = options_parse(&spec, argc, argv, &a, &first);
 	if (rc == OPTIONS_GO_ON) {
 		signal(SIGPIPE, SIG_IGN);
-		rc = draw(&d, first == argc ? usual : (const char *const *)argv + first);
+		d.is_live = live_is_asked(&d.live);
+		rc = draw(&d, (const char *const *)argv + first);
 	}
+	live_release(&d.live);
 	flame_release(d.flame);
 	free(d.kind);
 	diag_release(&d.diag);

@@ -67,15 +67,17 @@ static int set_up(struct ftrace_session *s, const struct functrace_options *o,
 		err = function_filter_set(in, "set_ftrace_notrace", o->notrace);
 	if (!err && o->args)
 		err = instance_set_option(in, "func-args", true);
-	if (!err)
-		err = instance_set_tracer(in, "function");
 	/*
 	 * Only after the filter: a stack for every function would stall the machine. Also set when
 	 * it is to be off: the option belongs to the tracer, not to the instance, and may be on
-	 * from elsewhere.
+	 * from elsewhere. Nothing is recorded until it is set.
 	 */
+	instance_try(in, "tracing_on", "0");
+	if (!err)
+		err = instance_set_tracer(in, "function");
 	if (!err && (o->stack || instance_has_option(in, "func_stack_trace")))
 		err = instance_set_option(in, "func_stack_trace", o->stack);
+	instance_try(in, "tracing_on", "1");
 	return err;
 }
 

@@ -147,7 +147,7 @@ static int loop(struct loop *l)
 		l->stop |= (set[POLL_OUTPUT].revents & (POLLERR | POLLHUP)) != 0 ||
 			   set[POLL_PROCESS].revents;
 		if (s->watch)
-			watch_read(s->watch, ftrace_session_symbols(s));
+			watch_read(s->watch);
 		if (buffered)
 			ftrace_names_read(s);
 		if (set[POLL_BUFFER].revents)
@@ -234,7 +234,7 @@ static int run_loop(struct ftrace_session *s, struct loop *l)
 		err = raw_buffer_drain_all(l->buffer);
 	ftrace_names_read(s);
 	if (s->watch)
-		watch_read(s->watch, ftrace_session_symbols(s));
+		watch_read(s->watch);
 	if (!s->out.error)
 		print_rest(l);
 	if (err)

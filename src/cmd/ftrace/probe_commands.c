@@ -49,6 +49,9 @@ static const struct option_spec uprobe_options[] = {
 	"+OFFSET(WHERE) for what is at an address; TYPE is u8 to u64, s8 to s64, x8 to x64, "      \
 	"string, ustring\n"                                                                        \
 	"(a user's string, in kernel probes), symbol, or TYPE[N].\n"                               \
+	"With debug information WHERE is also a variable of the source, VARIABLE->MEMBER, "        \
+	"VARIABLE[INDEX] (for text with :string), and ARGUMENT $params or $vars, as in `pantrace " \
+	"probe`.\n"                                                                                \
 	"FILTER is a condition on fields (-v shows them), comm, tid and cpu: == != < <= > >= & ~ " \
 	"(a pattern of text), && || ! and parentheses.\n"
 
@@ -65,11 +68,16 @@ static const struct command_spec kprobe_spec = {
 		"argument, under a name\n"
 		"  pantrace kprobe 'p:myopen do_sys_openat2 file=+0($arg2):ustring' 'file ~ "
 		"\"*.conf\"'\n"
+		"  pantrace kprobe 'p:vfs_read count file->f_pos'                     # by name, "
+		"with debug information\n"
+		"  pantrace kprobe 'p:vfs_read:12 $vars'                              # at its "
+		"12th line\n"
 		"  pantrace kprobe -s p:tcp_retransmit_skb                            # with the "
 		"kernel's stack\n"
 		"  pantrace kprobe -p 181 -d 10 'p:tcp_*'                             # many, of "
 		"one process, for 10 s\n",
-	.details = "DEFINITION is {p|r[MAX]}:[NAME] [MODULE:]FUNCTION[+OFFSET] [ARGUMENT...]: p "
+	.details = "DEFINITION is {p|r[MAX]}:[NAME] [MODULE:]FUNCTION[+OFFSET] [ARGUMENT...], or "
+		   "FUNCTION:LINE (from its own line on), or SOURCE:LINE: p "
 		   "probes calls, r returns.\n"
 		   "FUNCTION may have wildcards: functions that cannot be probed are left out "
 		   "then.\n" ARGUMENT_HELP,
@@ -86,12 +94,16 @@ static const struct command_spec uprobe_spec = {
 		"  pantrace uprobe p:bash:readline                        # calls in every bash\n"
 		"  pantrace uprobe 'r:bash:readline +0($retval):string'   # what it returns\n"
 		"  pantrace uprobe 'p:libc:fopen file=+0($arg1):string'   # an argument\n"
+		"  pantrace uprobe 'p:./shop:pay sum buyer->name:string'  # variables by name\n"
+		"  pantrace uprobe 'p:./shop:pay:12 $vars'                # at a line of the "
+		"function\n"
 		"  pantrace uprobe -p 1182 p:libc:gettimeofday            # of one process\n"
 		"  pantrace uprobe 'r:libc:fopen file=$retval' 'file == 0'\n"
 		"  pantrace uprobe -l bash                                # the functions of a "
 		"program\n",
 	.details = "DEFINITION is {p|r}:[NAME] FILE:FUNCTION[+OFFSET] [ARGUMENT...], or "
-		   "FILE:0xOFFSET (in the file), or FILE@SOURCE:LINE; p probes calls, r returns. "
+		   "FILE:0xOFFSET (in the file), or FILE:FUNCTION:LINE (from its own line on), or "
+		   "FILE:SOURCE:LINE; p probes calls, r returns. "
 		   "FILE is a path, a program in $PATH, or a library as libc.\n"
 		   "FUNCTION may have wildcards.\n" ARGUMENT_HELP,
 	.options = uprobe_options,

@@ -11,6 +11,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/options.h"
+#include "cmd/buffer/buffer.h"
+#include "kernel/tracefs/lasting_buffer.h"
 #include "kernel/tracefs/sweep.h"
 #include "kernel/tracefs/state.h"
 
@@ -51,7 +53,7 @@ static const struct command_spec spec = {
 		   "the top trace buffer, probes, synthetic events, and instances that dead runs "
 		   "left are taken\n"
 		   "back to what they are after boot. What belongs to a run of pantrace that "
-		   "lives, and instances\n"
+		   "lives, and sessions of pantrace start and instances\n"
 		   "of other programs (without -a) are left alone.",
 	.options = options,
 	.takes_no_argument = true,
@@ -77,6 +79,8 @@ static const char *left_alone(const struct reset *r, const struct state_item *i)
 {
 	if (i->alive)
 		return "a run of pantrace that lives";
+	if (i->session && !r->o.all)
+		return "a session, see `pantrace status`; -a takes it";
 	if (!i->owner && *i->instance && !r->o.all)
 		return "another program's; -a takes it";
 	return NULL;
@@ -222,6 +226,16 @@ static void say_failures(const struct tracefs_state *s)
 	}
 }
 
+/* What of it could not be put back is seen next. */
+static void ignore(void *arg, const char *file, int error)
+{
+}
+
+static void remove_session(void *arg, const char *name)
+{
+	lasting_buffer_remove(arg, name, ignore, NULL);
+}
+
 static int take_back(struct reset *r)
 {
 	struct tracefs_state s;
@@ -232,7 +246,9 @@ static int take_back(struct reset *r)
 	 * applied later.
 	 */
 	tracefs_sweep(r->kernel, false, NULL);
-	if (tracefs_state_read(r->kernel, &s))
+	if (r->o.all) /* they know what is to be put back */
+		buffer_each_session(remove_session, r->kernel);
+	if (tracefs_state_read(r->kernel, STATE_OF_OTHERS, &s))
 		return EXIT_FAILED;
 	failed = tracefs_state_undo(r->kernel, &s, choose, r);
 	if (!r->o.quiet)
@@ -246,7 +262,7 @@ static int reset_all(struct reset *r)
 	struct tracefs_state s;
 	u32 chosen;
 
-	if (tracefs_state_read(r->kernel, &s)) {
+	if (tracefs_state_read(r->kernel, STATE_OF_OTHERS, &s)) {
 		tracefs_state_release(&s);
 		return EXIT_FAILED;
 	}

@@ -255,7 +255,7 @@ int ftrace_session_user_stacks(struct ftrace_session *s)
 	 * The process may be gone when its stack is printed, so its mappings are recorded as they
 	 * happen.
 	 */
-	s->watch = watch_open(s->kernel, 0);
+	s->watch = watch_open(s->kernel, 0, ftrace_session_symbols(s));
 	return instance_set_option(s->instance, "userstacktrace", true);
 }
 

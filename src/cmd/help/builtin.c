@@ -11,35 +11,6 @@
 #include "lang/builtin/examples.h"
 #include "lang/builtin/util.h"
 
-static const struct family {
-	const struct builtin *rows;
-	const char *title;
-} families[] = {
-	{builtins_context, "The probe and its arguments"},
-	{builtins_process, "Processes and CPUs"},
-	{builtins_time, "Time"},
-	{builtins_string, "Text and memory"},
-	{builtins_concat, "Joining text"},
-	{builtins_path, "Paths"},
-	{builtins_compare, "Comparing"},
-	{builtins_symbol, "Symbols"},
-	{builtins_kernel, "Functions of the kernel"},
-	{builtins_stack, "Stacks"},
-	{builtins_net, "Network"},
-	{builtins_output, "Output"},
-	{builtins_row, "Rows and tables"},
-	{builtins_abort, "Failing"},
-	{builtins_aggregate, "Aggregations"},
-	{builtins_statistics, "Aggregations beyond bpftrace's"},
-	{builtins_tseries, "Time series"},
-	{builtins_map, "Maps"},
-	{builtins_present, "Showing maps"},
-	{builtins_speculate, "Speculation"},
-	{builtins_type, "Types"},
-	{builtins_misc, "Others"},
-	{builtins_config, "Settings and options"},
-};
-
 static bool is_hidden(const struct builtin *b)
 {
 	return b->name[0] == '_';
@@ -92,8 +63,8 @@ static void print_family(FILE *out, const struct builtin *rows, const char *titl
 
 void help_reference(void)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
-		print_family(stdout, families[i].rows, families[i].title);
+	for (const struct builtin_family *f = builtin_families; f->rows; f++)
+		print_family(stdout, f->rows, f->title);
 }
 
 /* arg1 follows arg0: one line covers all of them. */
@@ -123,14 +94,14 @@ static void print_lines(FILE *out, const struct builtin *rows, const char *title
 
 void help_families(FILE *out)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
-		print_lines(out, families[i].rows, families[i].title);
+	for (const struct builtin_family *f = builtin_families; f->rows; f++)
+		print_lines(out, f->rows, f->title);
 }
 
 void help_each_builtin(void (*fn)(void *arg, const char *name, const char *doc), void *arg)
 {
-	for (const struct builtin *const *table = builtin_tables; *table; table++)
-		for (const struct builtin *b = *table; b->name; b++)
+	for (const struct builtin_family *f = builtin_families; f->rows; f++)
+		for (const struct builtin *b = f->rows; b->name; b++)
 			if (!is_hidden(b))
 				fn(arg, b->name, b->doc);
 }
@@ -138,8 +109,8 @@ void help_each_builtin(void (*fn)(void *arg, const char *name, const char *doc),
 /* "name<TAB>script", for the tests. */
 void help_examples(void)
 {
-	for (const struct builtin *const *table = builtin_tables; *table; table++)
-		for (const struct builtin *b = *table; b->name; b++)
+	for (const struct builtin_family *f = builtin_families; f->rows; f++)
+		for (const struct builtin *b = f->rows; b->name; b++)
 			if (!is_hidden(b))
 				printf("%s\t%s\n", b->name,
 				       builtin_example(b->name) ? builtin_example(b->name) : "");

@@ -194,17 +194,6 @@ static int make_script(struct hist_run *run, struct strbuf *out)
 
 /* ---- the maps ---- */
 
-static struct open_map *find_map(struct engine *e, const char *name)
-{
-	for (size_t i = 0; i < e->script->maps.len; i++) {
-		const struct script_map *m = &e->script->maps.items[i];
-
-		if (m->role == MAP_USER && str_eq(m->name, name))
-			return &e->maps[i];
-	}
-	return NULL;
-}
-
 static const char *stack_lines(struct engine *e, struct arena *a, const struct type *t,
 			       const u8 *data)
 {
@@ -301,7 +290,7 @@ static void read_part(struct part_of_table *p, const char *name, bool remove,
 		      void (*store)(struct part_of_table *, struct hist_row *,
 				    const struct map_view *, const struct map_row *))
 {
-	const struct open_map *m = find_map(p->e, name);
+	const struct open_map *m = engine_find_map(p->e, name);
 	struct map_view v = {0};
 
 	if (!m || map_view_read(m, remove, &v) < 0)
@@ -327,7 +316,7 @@ static void fill_table(struct hist_run *run, struct engine *e, u32 table, bool r
 	snprintf(name, sizeof(name), "h%uc", table);
 	read_part(&p, name, remove, store_name);
 	snprintf(name, sizeof(name), "h%ud", table);
-	dropped = find_map(e, name);
+	dropped = engine_find_map(e, name);
 	t->dropped = dropped ? map_sum_u64(dropped, 0) : 0;
 	hashmap_release(&p.rows);
 }
@@ -343,7 +332,7 @@ static void report(struct hist_run *run, struct engine *e, struct strbuf *out, b
 
 static void set_paused(struct hist_run *run, struct engine *e, bool on)
 {
-	const struct open_map *m = find_map(e, "paused");
+	const struct open_map *m = engine_find_map(e, "paused");
 	u32 zero = 0;
 	u64 value = on;
 

@@ -149,10 +149,21 @@ static void set_answer_timeout(int fd, int ms)
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 }
 
+/* A timeout makes a stop and SIGCONT end recv(), too. */
+static ssize_t receive(int fd, char *to, size_t size)
+{
+	ssize_t n;
+
+	do
+		n = recv(fd, to, size, 0);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
 static enum hist_order read_order(int fd)
 {
 	char word[16];
-	ssize_t n = recv(fd, word, sizeof(word) - 1, 0);
+	const ssize_t n = receive(fd, word, sizeof(word) - 1);
 
 	word[n > 0 ? n : 0] = '\0';
 	word[strcspn(word, "\n")] = '\0';
@@ -181,6 +192,8 @@ void hist_control_answer(struct hist_control *c, const char *text, size_t len)
 	while (len) {
 		const ssize_t n = send(c->client, text, len, MSG_NOSIGNAL);
 
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n <= 0)
 			break; /* the other side has closed, or does not read */
 		text += n;
@@ -219,7 +232,7 @@ int hist_control_send(const char *name, enum hist_order order)
 	snprintf(text, sizeof(text), "%s\n", hist_order_words[order]);
 	set_answer_timeout(fd, ANSWER_MS);
 	n = send(fd, text, strlen(text), MSG_NOSIGNAL);
-	while (n > 0 && (n = recv(fd, text, sizeof(text), 0)) > 0)
+	while (n > 0 && (n = receive(fd, text, sizeof(text))) > 0)
 		fwrite(text, 1, (size_t)n, stdout);
 	if (n < 0)
 		complain("hist", "'%s': %s", name,

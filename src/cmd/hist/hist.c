@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/nearest.h"
@@ -12,7 +11,6 @@
 #include "kernel/tracefs/event_name.h"
 #include "kernel/sandbox/sandbox.h"
 #include "probe/definition/definition.h"
-#include "view/width.h"
 
 #define O(field) offsetof(struct hist_options, field)
 static const struct option_spec hist_table[] = {
@@ -88,46 +86,6 @@ static const struct command_spec hist_command = {
 	.command = COMMAND_BESIDE,
 	.fits_terminal = true,
 };
-
-/* ---- reports ---- */
-
-struct hist_table *hist_table_of(struct hist_run *run, u32 spec)
-{
-	return &run->tables[run->table_of[spec]];
-}
-
-static void add_time(struct strbuf *out)
-{
-	time_t now = time(NULL);
-	struct tm tm;
-	char text[16];
-
-	localtime_r(&now, &tm);
-	strftime(text, sizeof(text), "%H:%M:%S", &tm);
-	strbuf_addf(out, "%s\n", text);
-}
-
-void hist_report(struct hist_run *run, struct strbuf *out)
-{
-	const size_t begin = out->len;
-
-	if (run->o->interval_ns && !run->o->config.is_json && !run->o->as_kernel)
-		add_time(out);
-	for (u32 i = 0; i < run->ntables; i++) {
-		struct hist_table *t = &run->tables[i];
-
-		hist_table_sort(t);
-		if (run->o->config.is_json)
-			hist_table_json(out, t, run->o->top);
-		else if (run->o->as_kernel)
-			hist_table_kernel_text(out, t);
-		else
-			hist_table_text(out, t, run->o->top);
-		hist_table_clear(t);
-	}
-	if (!run->o->config.is_json && !run->o->config.output)
-		text_fit(out, begin, terminal_width(STDOUT_FILENO));
-}
 
 /* ---- the command line ---- */
 

@@ -60,12 +60,21 @@ int hist_run_bpf(struct hist_run *run);
 /* Can the kernel's triggers do it? If not, *ret_why says what they cannot do. */
 bool hist_kernel_can(struct hist_run *run, const char **ret_why);
 
+/*
+ * The kernel's trigger of a specification, without its name and condition:
+ * "hist:keys=pid:size=2048".
+ */
+void hist_trigger(const struct hist_spec *s, struct tracefs_command *t);
+
 /* ---- cmd/hist/resolve.c ---- */
 
 /* Finds a specification's event and looks its fields up. 0 or -errno with a diagnostic. */
 int hist_resolve_spec(struct hist_run *run, struct hist_spec *s);
 /* The same for --from, --to and --match. */
 int hist_resolve_latency(struct hist_run *run);
+
+/* ---- cmd/hist/tables.c ---- */
+
 /* A table for each specification, or for each name= that several share. */
 int hist_make_tables(struct hist_run *run);
 

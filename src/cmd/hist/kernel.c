@@ -109,9 +109,7 @@ static void add_shared_name(struct tracefs_command *t, const struct kernel_hist 
 	tracefs_command_add(t, "_%s", s->name);
 }
 
-/* order: "", ":pause", ":continue", ":clear" */
-static void make_trigger(struct tracefs_command *t, const struct kernel_hist *k,
-			 const struct hist_spec *s, const char *order)
+void hist_trigger(const struct hist_spec *s, struct tracefs_command *t)
 {
 	tracefs_command_add(t, "hist:keys=");
 	for (u32 c = 0; c < s->nkeys; c++) {
@@ -124,6 +122,13 @@ static void make_trigger(struct tracefs_command *t, const struct kernel_hist *k,
 		add_user(t, s, s->places[c], strlen(s->columns[c].name));
 	}
 	tracefs_command_add(t, ":size=%" PRIu64, s->size);
+}
+
+/* order: "", ":pause", ":continue", ":clear" */
+static void make_trigger(struct tracefs_command *t, const struct kernel_hist *k,
+			 const struct hist_spec *s, const char *order)
+{
+	hist_trigger(s, t);
 	add_shared_name(t, k, s);
 	tracefs_command_add(t, "%s", order);
 	if (s->condition) {
@@ -424,7 +429,7 @@ static void take_back(struct kernel_hist *k)
 
 	if (k->has_child)
 		child_stop(&k->child);
-	k->was_asked = poll(&ended, 1, 0) > 0;
+	k->was_asked = clock_poll(&ended, 1, 0) > 0;
 	/* this also removes its triggers, which use the synthetic event */
 	instance_close(k->instance);
 	for (u32 t = 0; k->histories && t < k->run->ntables; t++)

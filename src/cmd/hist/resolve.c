@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Resolves the words of a specification: events, fields, tables that are shared. */
-#include <stdio.h>
-
-#include "arch/arch.h"
+/* Resolves the words of a specification: events and fields. */
 #include "cmd/hist/hist.h"
 #include "kernel/tracefs/event_name.h"
-#include "kernel/symbols/ksyms.h"
 #include "kernel/tracefs/tracefs.h"
 #include "types/tracefs_format.h"
 
@@ -142,88 +138,4 @@ int hist_resolve_latency(struct hist_run *run)
 	if (!err)
 		err = check_match(run, to->system, to->event, l->to_field);
 	return err;
-}
-
-/* ---- tables ---- */
-
-static const char *symbol_of(void *arg, u64 address, u64 *ret_offset)
-{
-	struct hist_run *run = arg;
-	struct kernel_symbol s;
-
-	if (!kernel_symbol_at(run->kernel, address, &s))
-		return NULL;
-	*ret_offset = address - s.address;
-	return s.name;
-}
-
-static const char *syscall_of(void *arg, u64 number)
-{
-	return arch_syscall_name(number);
-}
-
-static bool same_columns(const struct hist_spec *a, const struct hist_spec *b)
-{
-	if (a->nkeys != b->nkeys || a->ncolumns != b->ncolumns)
-		return false;
-	for (u32 c = 0; c < a->ncolumns; c++)
-		if (!str_eq(a->columns[c].name, b->columns[c].name) ||
-		    a->columns[c].form != b->columns[c].form ||
-		    a->columns[c].width != b->columns[c].width)
-			return false;
-	return true;
-}
-
-static int table_with_name(struct hist_run *run, u32 spec, u32 *ret)
-{
-	const struct hist_spec *s = &run->specs.items[spec];
-
-	*ret = run->ntables;
-	for (u32 i = 0; i < spec && s->name; i++) {
-		const struct hist_spec *other = &run->specs.items[i];
-
-		if (!other->name || !str_eq(other->name, s->name))
-			continue;
-		*ret = run->table_of[i];
-		if (same_columns(s, other))
-			return 0;
-		diag_error(run->diag, s->places[0],
-			   "the histograms named '%s' have different keys or values", s->name);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-int hist_make_tables(struct hist_run *run)
-{
-	run->tables = arena_new_array(run->arena, struct hist_table, run->specs.len);
-	run->table_of = arena_new_array(run->arena, u32, run->specs.len);
-	for (u32 i = 0; i < run->specs.len; i++) {
-		const struct hist_spec *s = &run->specs.items[i];
-		struct hist_table *t;
-		int err = table_with_name(run, i, &run->table_of[i]);
-
-		if (err)
-			return err;
-		t = hist_table_of(run, i);
-		if (run->table_of[i] < run->ntables) {
-			t->title = arena_printf(run->arena, "%s, %s:%s", t->title, s->system,
-						s->event);
-			continue;
-		}
-		run->ntables++;
-		*t = (struct hist_table){
-			.title = hist_spec_title(run->arena, s),
-			.columns = s->columns,
-			.nkeys = s->nkeys,
-			.ncolumns = s->ncolumns,
-			.nsorts = s->nsorts,
-			.is_paused = s->is_paused,
-			.arg = run,
-			.symbol = symbol_of,
-			.syscall = syscall_of,
-		};
-		memcpy(t->sorts, s->sorts, sizeof(t->sorts));
-	}
-	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 
+#include "base/nearest.h"
 #include "base/options.h"
 #include "kernel/tracefs/event_name.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* -a and -D: definitions become events, or what the kernel would be told of them. */
+/* -a and -D: turns definitions into events, or prints their definitions for the kernel. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -12,14 +12,14 @@
 #include "kernel/tracefs/owner.h"
 #include "kernel/tracefs/sweep.h"
 
-#define SUFFIX_MAX 1024 /* of names: _1, _2 ... */
+#define SUFFIX_MAX 1024 /* suffixes of names: _1, _2 ... */
 
-/* An event that is to be made, or was. */
+/* An event to be made, or made already. */
 struct new_event {
 	const struct translation *of;
 	const struct translated_place *place;
 	const char *group, *name;
-	bool is_first; /* of its name: further ones are more places of the event */
+	bool is_first; /* of its name: later ones are further places of the same event */
 	bool is_made;
 };
 
@@ -58,7 +58,7 @@ static bool is_taken(struct adding *a, const char *group, const char *name)
 	return yes;
 }
 
-/* The name with a number, cut to what the kernel takes. */
+/* The name with a number appended, cut to the length that the kernel takes. */
 static const char *numbered(struct adding *a, const char *name, u32 number)
 {
 	char end[16] = "";
@@ -99,20 +99,11 @@ static const char *free_name(struct adding *a, const struct translation *t,
 			return name;
 	}
 	diag_error(&a->command->diag, t->definition.point.at,
-		   "there are %u events of the name %s already", SUFFIX_MAX, event);
+		   "there are already %u events named %s", SUFFIX_MAX, event);
 	return NULL;
 }
 
-static bool is_alike(const struct translated_place *x, const struct translated_place *y)
-{
-	return str_eq(x->group, y->group) && str_eq(x->event, y->event) &&
-	       str_eq(x->signature, y->signature);
-}
-
-/*
- * The events of one definition. Several places are one event, as long as its arguments have the
- * same names and types.
- */
+/* Names the events of one definition. Places that are alike form one event. */
 static int name_events(struct adding *a, const struct translation *t)
 {
 	const char *const given = t->definition.point.event;
@@ -132,15 +123,15 @@ static int name_events(struct adding *a, const struct translation *t)
 
 		if (tracefs_owner_parse(e.group, &owner, &rest)) {
 			diag_error(&a->command->diag, t->definition.point.at,
-				   "groups of this name are those of running tracers");
+				   "groups of this name belong to running tracers");
 			return -EINVAL;
 		}
 		for (size_t n = first; n < a->events.len && !e.name; n++)
-			if (is_alike(a->events.items[n].place, place))
+			if (translated_place_is_alike(a->events.items[n].place, place))
 				e.name = a->events.items[n].name;
 		if (!e.name) {
 			e.is_first = true;
-			/* What was cut says no more which one it is. */
+			/* A name that was cut is no longer unique. */
 			e.name = free_name(a, t, place,
 					   a->command->o.force || i ||
 						   strlen(place->event) > EVENT_NAME_MAX);
@@ -261,7 +252,7 @@ static void print_json(const struct new_event *e, struct strbuf *out)
 	json_end_line(&j);
 }
 
-/* As it is written; no name that the kernel takes has what controls a terminal. */
+/* Printed as it is: the kernel accepts no control characters in names. */
 static void print_line(const struct new_event *e, struct strbuf *out)
 {
 	const struct strbuf *const text = &e->place->command.text;
@@ -318,12 +309,12 @@ static void remove_all(struct adding *a)
 		left = lasting_event_remove(a->command->kernel, e->of->is_user, e->group, e->name);
 		if (left && left != -ENOENT)
 			diag_warning(&a->command->diag, NO_SPAN,
-				     "the event %s:%s, which was added before, is still there: %s",
+				     "the event %s:%s was added and could not be removed again: %s",
 				     e->group, e->name, strerror(-left));
 	}
 }
 
-/* What is about to be made is written down, and a guard stands by, until all of it is there. */
+/* Starts a guard and a journal of the events to be made: they are removed if this process dies. */
 static int begin_journal(struct adding *a, struct tracefs_saved **ret)
 {
 	struct probe_command *p = a->command;
@@ -343,14 +334,14 @@ static int begin_journal(struct adding *a, struct tracefs_saved **ret)
 	}
 	if (err)
 		diag_error(&p->diag, NO_SPAN,
-			   "cannot write down in /run/pantrace which events are made: %s",
+			   "cannot write the journal of the events in /run/pantrace: %s",
 			   strerror(-err));
 	return err;
 }
 
 /*
- * All of them, or none; also if this process is killed meanwhile. Where tracefs cannot be written,
- * the first event says so.
+ * Makes all events or none, even if this process is killed. If tracefs cannot be written, the first
+ * event reports it.
  */
 static int make_all(struct adding *a, const struct string_list *more, bool is_writable)
 {
@@ -424,7 +415,7 @@ static void tell_made(struct adding *a)
 
 /* ---- both ---- */
 
-/* Names are chosen, and events made, by one run at a time. */
+/* Under a lock: only one process at a time chooses names and makes events. */
 static int add_all(struct adding *a, const struct string_list *more)
 {
 	struct probe_command *p = a->command;
@@ -433,7 +424,7 @@ static int add_all(struct adding *a, const struct string_list *more)
 	int err;
 
 	if (locked == -EAGAIN) {
-		diag_error(&p->diag, NO_SPAN, "another pantrace adds probes, and does not end");
+		diag_error(&p->diag, NO_SPAN, "another pantrace is adding probes and does not end");
 		diag_hint(&p->diag, "it may be stopped; `ps ax` shows it");
 		return locked;
 	}

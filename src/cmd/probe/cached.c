@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * --cache: definitions that were translated once are kept by build-id, and used where there is no
- * debug information to translate them anew.
- */
+/* --cache: stores translated definitions by build-id, for targets without debug information. */
 #include <stdio.h>
 
 #include "base/escape.h"
@@ -14,7 +11,7 @@
 
 /* ---- texts ---- */
 
-/* With single blanks. */
+/* Runs of blanks become one. Malloc'ed. */
 static char *squeezed(const char *text)
 {
 	struct strbuf out = STRBUF_INIT;
@@ -33,7 +30,7 @@ static char *squeezed(const char *text)
 	return strbuf_detach(&out);
 }
 
-/* "handle len" of "my:ev=handle len": what decides whether two definitions are the same. */
+/* "handle len" of "my:ev=handle len": the part that identifies a definition. */
 static char *command_of(const char *text)
 {
 	struct cache_entries e = {0};
@@ -59,7 +56,7 @@ static const struct cache_entry *find_command(const struct cache_entries *e, con
 
 /* ---- the target ---- */
 
-/* Malloc'ed; NULL = it has none. */
+/* Returns the build-id (malloc'ed), or NULL if there is none. */
 static char *target_id(struct translator *t)
 {
 	struct elf_file *f = translator_file(t);
@@ -142,7 +139,7 @@ int probe_cached_translate(struct probe_command *p, struct translator *t, const 
 	char *id;
 	int rc;
 
-	/* Where the truth is at hand nothing older is used. */
+	/* The cache is not used where debug information is available. */
 	if (f && !debug_available(f))
 		return -ENOENT;
 	id = target_id(t);
@@ -172,7 +169,7 @@ static int put_definitions(void *arg, struct cache_entries *e)
 	struct cache_entry *entry = cache_entries_put(&names, false, plain);
 	bool good;
 
-	/* The group stands before the event, as perf has it. */
+	/* Like perf, the cache writes the group before the event. */
 	text = entry && entry->event && !strchr(entry->event, ':')
 		       ? xasprintf("%s:%s", r->places.items[0].group, plain)
 		       : xstrdup(plain);
@@ -201,7 +198,7 @@ int probe_cached_keep(struct probe_command *p, struct translator *t, const struc
 	int rc;
 
 	if (!id) {
-		diag_error(&p->diag, NO_SPAN, "%s has no build-id, by which it could be found",
+		diag_error(&p->diag, NO_SPAN, "%s has no build-id, which the cache needs",
 			   target_origin(p, t));
 		return -ENODATA;
 	}
@@ -309,7 +306,7 @@ static int remove_matching(void *arg, struct cache_entries *e)
 	if (!l->command->o.dry_run)
 		cache_entries_remove(e, l->glob);
 	l->found += count;
-	return count && !l->command->o.dry_run ? 0 : 1; /* 1: nothing is to be written */
+	return count && !l->command->o.dry_run ? 0 : 1; /* 1: not written back */
 }
 
 static int remove_from_file(void *arg, struct cached_file *f)
@@ -321,7 +318,7 @@ static int remove_from_file(void *arg, struct cached_file *f)
 	return 0;
 }
 
-/* -x and -k choose a file. */
+/* With -x or -k only for that file. */
 static int with_cache(struct listing *l, int (*fn)(void *arg, struct cached_file *f))
 {
 	struct probe_command *p = l->command;

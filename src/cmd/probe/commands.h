@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `pantrace probe`: probe events in terms of the source, which stay until they are removed; the
- * options, output and files of `perf probe`. Each mode is a row of the table in probe.c and a file.
+ * `pantrace probe`: defines probe events in terms of the source. They stay until they are removed.
+ * Options, output and files are those of `perf probe`. A mode is a file, and a row of the table in
+ * probe.c.
  */
 #ifndef PANTRACE_CMD_PROBE_COMMANDS_H
 #define PANTRACE_CMD_PROBE_COMMANDS_H
@@ -34,12 +35,12 @@ struct probe_command {
 	struct probe_options o;
 	struct kernel *kernel;
 	struct diag diag;
-	struct string_list words; /* what is no option */
+	struct string_list words; /* arguments that are not options */
 };
 
 int cmd_probe(int argc, char **argv);
 
-/* The modes: each does its work and returns the exit code; diagnostics go to p->diag. */
+/* The modes. Each returns the exit code; diagnostics go to p->diag. */
 int probe_add(struct probe_command *p);
 int probe_define(struct probe_command *p);
 int probe_list(struct probe_command *p);
@@ -51,32 +52,32 @@ int probe_lines(struct probe_command *p);
 int probe_functions(struct probe_command *p);
 int probe_variables(struct probe_command *p);
 
-/* The options as they say where definitions are looked up; what it points to is p's. */
+/* The translator's configuration by the options. It points into p. */
 struct translate_config probe_target_of(const struct probe_command *p);
-/* --filter, or the usual one; NULL with a diagnostic. */
+/* The filter of --filter, or the default one; NULL with a diagnostic. */
 const struct name_filter *probe_filter(struct probe_command *p, struct arena *arena,
 				       const char *usual);
 /*
- * The file of the target, for what needs its debug information: of the running kernel, too. NULL
- * with a diagnostic. *config is changed; *ret is to be released in any case, and has the file.
+ * Opens the file of the target (also of the running kernel) for its debug information. May change
+ * *config. *ret owns the file and must be released in any case. Returns NULL with a diagnostic.
  */
 struct elf_file *probe_debug_file(struct probe_command *p, struct translate_config *config,
 				  struct translator **ret);
 
 /*
- * --cache: translate() by what the cache has of this build of the target, where there is no debug
- * information. -ENOENT: nothing; other errors are said.
+ * --cache: for a target without debug information, translates with the cached definition of its
+ * build. Returns -ENOENT if there is none; other errors add a diagnostic.
  */
 int probe_cached_translate(struct probe_command *p, struct translator *t, const char *text,
 			   struct translation *ret);
-/* After -ENOENT and an error: a hint if the cache knows the definition for another build. */
+/* After an error: adds a hint if the cache has the definition for another build of the target. */
 void probe_cached_hint(struct probe_command *p, struct translator *t, const char *text);
 
 struct probe_kept {
 	const char *text; /* as typed */
 	const struct translation *translation;
 };
-/* Puts them into the cache. 0 or -errno, said. */
+/* Writes the definitions to the cache. Returns 0 or -errno with a diagnostic. */
 int probe_cached_keep(struct probe_command *p, struct translator *t, const struct probe_kept *kept,
 		      u32 count);
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * -F: functions that can be probed by name. Variables, which perf lists among them, are left out:
- * no probe can be put there.
- */
+/* -F: functions that can be probed by name. Unlike perf, it does not list variables. */
 #include <stdio.h>
 
 #include "base/escape.h"
@@ -15,8 +12,8 @@
 #define DEFAULT_FILTER "!_*"
 
 struct function {
-	char *name; /* as it is shown */
-	char *symbol; /* as the file has it; NULL = the same */
+	char *name; /* as shown */
+	char *symbol; /* as in the file; NULL = the same */
 	u64 address, size; /* 0 = unknown */
 };
 
@@ -26,10 +23,10 @@ struct function_list {
 	bool demangle;
 	struct arena arena;
 	VECTOR(struct function) found;
-	u64 seen; /* functions of the file, whether the filter means them or not */
+	u64 seen; /* number of functions in the file, before the filter */
 };
 
-/* "ns::over" of "ns::over(int) const": parentheses are none of a name's in a filter. */
+/* "ns::over" of "ns::over(int) const": filters are written without parameters. */
 static char *without_parameters(const char *name)
 {
 	const char *p = strrchr(name, ')');
@@ -77,7 +74,7 @@ static int add_symbols(struct function_list *l, struct elf_file *f)
 	if (l->seen)
 		return 0;
 	diag_error(&l->command->diag, NO_SPAN, "%s has no symbols of functions", elf_file_path(f));
-	diag_hint(&l->command->diag, "it was stripped, or a part of it is missing");
+	diag_hint(&l->command->diag, "it was stripped, or is truncated");
 	return -ENODATA;
 }
 
@@ -115,7 +112,7 @@ static void print_json(struct strbuf *out, const struct function *f)
 	json_end_line(&j);
 }
 
-/* As text each name once; in JSON every function. */
+/* Text has each name once, JSON has each function. */
 static void print(struct function_list *l)
 {
 	struct strbuf out = STRBUF_INIT;
@@ -136,7 +133,7 @@ static void print(struct function_list *l)
 	strbuf_release(&out);
 }
 
-/* A module by its path is a file like any other. */
+/* A module given by its path is treated like any other file. */
 static int add_file(struct function_list *l, const char *path)
 {
 	struct elf_file *f;
@@ -194,7 +191,7 @@ int probe_functions(struct probe_command *p)
 	struct function_list l = {.command = p, .demangle = !p->o.no_demangle};
 	int err = -EINVAL;
 
-	/* Names of the kernel are C's. */
+	/* the kernel's are C names */
 	if (!p->o.exec && !p->o.demangle)
 		l.demangle = false;
 	l.filter = probe_filter(p, &l.arena, *p->o.functions ? p->o.functions : DEFAULT_FILTER);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* -L: the source of a function or file, and which of its lines can be probed. */
+/* -L: the source of a function or file, with the lines that can be probed. */
 #include <ctype.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include "binary/debug/source.h"
 #include "cmd/probe/commands.h"
 
-enum { LINES_BEHIND = 3 }; /* that are shown behind the last one, where no end was given */
+#define LINES_AFTER 3 /* shown after the last line with code, if no end was given */
 
 #define COLOUR_LINE  "\033[34m"
 #define COLOUR_PLACE "\033[2m"
@@ -37,7 +37,7 @@ struct line_view {
 	struct strbuf out;
 };
 
-/* ---- what is asked for ---- */
+/* ---- the request ---- */
 
 static int bad_range(struct line_view *v, const char *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
@@ -60,7 +60,7 @@ static int bad_range(struct line_view *v, const char *at, const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* The first ':' that is no part of "::", and stands in no parentheses or template arguments. */
+/* The first ':' that is not part of "::" and not within parentheses or template arguments. */
 static const char *find_colon(const char *s)
 {
 	int depth = 0;
@@ -146,7 +146,7 @@ static int parse_range(struct line_view *v, const char *text)
 	return 0;
 }
 
-/* ---- what there is ---- */
+/* ---- lines with code ---- */
 
 static int say_missing(struct line_view *v, int err)
 {
@@ -158,13 +158,13 @@ static int say_missing(struct line_view *v, int err)
 		translator_refuse(v->translator, NO_SPAN);
 	} else if (!l->file && r->function) {
 		diag_error(d, NO_SPAN,
-			   "%s has no code of a function '%s'%s%s that its debug information knows",
+			   "%s: its debug information has no code of a function '%s'%s%s",
 			   elf_file_path(v->file), r->function, r->source ? " of " : "",
 			   r->source ? r->source : "");
 	} else if (!l->file) {
 		diag_error(d, NO_SPAN, "no code of %s comes from a file '%s'",
 			   elf_file_path(v->file), r->source);
-		diag_hint(d, "its name counts from the end, as in parse.c or lib/parse.c");
+		diag_hint(d, "give the end of its path, as in parse.c or lib/parse.c");
 	} else {
 		diag_error(d, NO_SPAN, "Specified source line is not found: no code in '%s'",
 			   r->text);
@@ -175,7 +175,7 @@ static int say_missing(struct line_view *v, int err)
 	return -ENOENT;
 }
 
-/* Several functions may have the name; one is shown. */
+/* Only one of several functions with the same name is shown: name the others. */
 static void say_others(struct line_view *v)
 {
 	const struct debug_listing *l = &v->listing;
@@ -187,8 +187,7 @@ static void say_others(struct line_view *v)
 			strbuf_addf(&text, ":%u", l->others.items[i].line);
 	}
 	if (text.len) {
-		diag_warning(&v->command->diag, NO_SPAN, "others of that name are in %s",
-			     text.data);
+		diag_warning(&v->command->diag, NO_SPAN, "others of that name: %s", text.data);
 		diag_hint(&v->command->diag, "%s chooses one",
 			  v->range.function ? "FUNCTION@SOURCE" : "more of the path");
 	}
@@ -219,25 +218,24 @@ static int read_source(struct line_view *v)
 
 	if (err) {
 		diag_error(&p->diag, NO_SPAN, "the source %s cannot be read: %s", v->source.path,
-			   err == -EPERM ? "it is no regular file" : strerror(-err));
+			   debug_source_why(err));
 		diag_hint(&p->diag,
-			  p->o.source ? "-s DIRECTORY is the folder that has %s, or an end "
-					"of that path"
-				      : "it is where %s was when the program was compiled; "
-					"-s DIRECTORY names the folder that it is in now",
+			  p->o.source ? "-s DIRECTORY is the directory that contains %s, or the "
+					"end of that path"
+				      : "%s was there when the program was compiled; -s "
+					"DIRECTORY says where it is now",
 			  l->file);
 		return err;
 	}
 	if (!stat(elf_file_path(v->file), &st) && v->source.modified.tv_sec > st.st_mtim.tv_sec)
-		diag_warning(&p->diag, NO_SPAN,
-			     "%s is newer than %s: its lines may have moved since", v->source.path,
-			     elf_file_path(v->file));
+		diag_warning(&p->diag, NO_SPAN, "%s is newer than %s: its lines may have moved",
+			     v->source.path, elf_file_path(v->file));
 	return 0;
 }
 
-/* ---- how it is shown ---- */
+/* ---- output ---- */
 
-/* "  <- main+75, handle+32": where a probe at the line would be. */
+/* "  <- main+75, handle+32": the addresses of a probe at this line. */
 static void add_places(struct line_view *v, const struct debug_listed_line *lines, size_t n)
 {
 	struct elf_symbol s;
@@ -324,14 +322,14 @@ static void show_header(struct line_view *v)
 	strbuf_addf(&v->out, ":%u>\n", r->from);
 }
 
-/* False: the file ends before its last line with code. */
+/* Returns false if the file ends before its last line with code. */
 static bool show_lines(struct line_view *v)
 {
 	const struct debug_listing *l = &v->listing;
 	const u32 first = MAX(l->base + v->range.from, 1u);
 	const bool has_end = v->range.to != UINT32_MAX;
 	const u32 known = vector_last(&l->lines).line;
-	const u32 last = has_end ? l->base + v->range.to : known + LINES_BEHIND;
+	const u32 last = has_end ? l->base + v->range.to : known + LINES_AFTER;
 	const char *at = v->source.text, *const end = at + v->source.len;
 	size_t next = 0;
 	u32 number = 1;

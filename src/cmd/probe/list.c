@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* -l and -d: the probe events that there are. */
+/* -l and -d: lists and removes probe events. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 #include "kernel/symbols/ksyms.h"
 #include "kernel/tracefs/lasting_event.h"
 
-/* An event of the kernel: its places are those of all its lines. */
+/* An event in the kernel. One with several places is in the list several times. */
 struct standing {
 	struct lasting_event first;
 	bool is_chosen, is_removed;
@@ -21,7 +21,7 @@ struct standing {
 struct events {
 	struct arena arena;
 	VECTOR(struct standing) list;
-	struct hashmap files; /* path -> struct elf_file *, or the events: it cannot be opened */
+	struct hashmap files; /* path -> struct elf_file *; this struct: it cannot be opened */
 };
 
 static int collect(void *arg, const struct lasting_event *e)
@@ -81,7 +81,7 @@ static bool matches(const char *pattern, const struct lasting_event *e)
 
 /* ---- -l ---- */
 
-/* "len=%dx:s32 buf=+0(%si):string": "len buf" */
+/* Appends "len buf" for "len=%dx:s32 buf=+0(%si):string". */
 static void add_names(struct strbuf *out, const char *arguments)
 {
 	const char *prefix = " with ";
@@ -97,7 +97,7 @@ static void add_names(struct strbuf *out, const char *arguments)
 	}
 }
 
-/* Files are opened once for all events. */
+/* Each file is opened once for all events. */
 static struct elf_file *file_of(struct events *all, const char *path)
 {
 	void **slot = hashmap_put(&all->files, path, strlen(path) + 1, NULL);
@@ -117,7 +117,7 @@ static void add_symbol(struct strbuf *out, const char *name, u64 into)
 		strbuf_addf(out, "+%" PRIu64, into);
 }
 
-/* "handle+24@demo.c in /tmp/demo" of "/tmp/demo:0x1240" */
+/* Appends "handle+24@demo.c in /tmp/demo" for "/tmp/demo:0x1240". */
 static void add_user_place(struct events *all, const struct lasting_event *e, struct strbuf *out)
 {
 	const char *const colon = strrchr(e->place, ':');
@@ -220,7 +220,7 @@ int probe_list(struct probe_command *p)
 
 /* ---- -d ---- */
 
-/* Another place of an event that stands before it in the list. */
+/* True if this is one more place of an event earlier in the list. */
 static bool is_further_place(const struct events *all, size_t n)
 {
 	const struct lasting_event *e = &all->list.items[n].first;
@@ -234,7 +234,9 @@ static bool is_further_place(const struct events *all, size_t n)
 	return false;
 }
 
-/* All that the patterns name, each once. False: a pattern names none. */
+/*
+ * Collects the events that the patterns match, each once. Returns false if a pattern matches none.
+ */
 static bool choose(struct probe_command *p, struct events *all)
 {
 	bool all_hit = true;
@@ -270,7 +272,7 @@ static void remove_event(struct probe_command *p, struct standing *s, struct str
 		diag_error(&p->diag, NO_SPAN, "Failed to delete event %s:%s: %s", e->group, e->name,
 			   strerror(-err));
 		if (err == -EBUSY)
-			diag_hint(&p->diag, "somebody traces it, or has switched it on");
+			diag_hint(&p->diag, "it is enabled, or in use by a tracer");
 		if (err == -EACCES || err == -EPERM)
 			diag_code(&p->diag, EXIT_PRIVILEGE);
 		return;

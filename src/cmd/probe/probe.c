@@ -14,57 +14,54 @@
 static const struct option_spec options[] = {
 	{0, NULL, NULL, "what to do", OPTION_HEADING, 0},
 	{'a', "add", "DEFINITION", "add a probe; also without the option", LIST(add)},
-	{'D', "definition", "DEFINITION", "only print what the kernel would be told",
+	{'D', "definition", "DEFINITION", "only print the definition for the kernel",
 	 LIST(definition)},
-	{'d', "del", "[GROUP:]EVENT", "remove probes; wildcards are fine", LIST(del)},
-	{'l', "list", "[GROUP:]EVENT", "the probes that there are, or these", OPTION_OPTIONAL,
+	{'d', "del", "[GROUP:]EVENT", "remove probes; takes wildcards", LIST(del)},
+	{'l', "list", "[GROUP:]EVENT", "list all probes, or these", OPTION_OPTIONAL,
 	 offsetof(struct probe_options, list)},
 	{'L', "line", "FUNCTION|SOURCE[:LINE[-LINE]]",
-	 "the source, with numbers where a probe can be put (-v: and where that is)", TEXT(lines)},
+	 "show the source, with numbers at lines that can be probed (-v: and addresses)",
+	 TEXT(lines)},
 	{'V', "vars", "POINT",
-	 "the variables that can be fetched there (-v: types, places, and why not)",
+	 "list the variables that can be read there (-v: types, locations, reasons why not)",
 	 TEXT(variables)},
-	{'F', "funcs", "FILTER", "functions that can be probed", OPTION_OPTIONAL,
+	{'F', "funcs", "FILTER", "list functions that can be probed", OPTION_OPTIONAL,
 	 offsetof(struct probe_options, functions)},
 	{0, NULL, NULL, "where", OPTION_HEADING, 0},
 	{'x', "exec", "FILE", "a program or library", TEXT(exec)},
 	{'m', "module", "MODULE", "a module of the kernel", TEXT(module)},
 	{'k', "vmlinux", "FILE", "the kernel's file with debug information", TEXT(vmlinux)},
 	{'s', "source", "DIRECTORY", "where the source is", TEXT(source)},
-	{0, "symfs", "DIRECTORY", "look for all files below this one", TEXT(symfs)},
-	{0, "target-ns", "PID", "FILE is as this process sees it", OPTION_PID,
+	{0, "symfs", "DIRECTORY", "look for all files below this directory", TEXT(symfs)},
+	{0, "target-ns", "PID", "look up FILE in the mount namespace of this process", OPTION_PID,
 	 offsetof(struct probe_options, target_ns)},
 	{0, NULL, NULL, "how", OPTION_HEADING, 0},
 	{'n', "dry-run", NULL, "change nothing", FLAG(dry_run)},
-	{'f', "force", NULL, "also events of a name that is taken: _1, _2 ... is added to it",
-	 FLAG(force)},
+	{'f', "force", NULL, "if the event's name is taken, add _1, _2 ... to it", FLAG(force)},
 	{0, "max-probes", "NUMBER", "places of one definition (128)", OPTION_POSITIVE,
 	 offsetof(struct probe_options, max_probes)},
-	{0, "no-inlines", NULL, "only functions themselves, not where they are inlined",
-	 FLAG(no_inlines)},
-	{0, "externs", NULL, "-V: statics and globals, too; $vars: those of other source files",
+	{0, "no-inlines", NULL, "leave out inlined copies of functions", FLAG(no_inlines)},
+	{0, "externs", NULL, "-V: also static and global variables; $vars: of all source files",
 	 FLAG(externs)},
-	{0, "range", NULL, "-V: where in the code each has a value; those without one here, too",
-	 FLAG(range)},
+	{0, "range", NULL,
+	 "-V: the code ranges where each has a value; also those without one here", FLAG(range)},
 	{0, "filter", "FILTER",
-	 "-F, -V: only these names, as in '!_* & (vfs_* | *read)'; without it '!_*' and "
-	 "'!__k???tab_* & !__crc_*'",
+	 "-F, -V: only these names, as in '!_* & (vfs_* | *read)' (default: '!_*' and "
+	 "'!__k???tab_* & !__crc_*')",
 	 TEXT(filter)},
-	{0, "demangle", NULL,
-	 "-F: names of C++ and Rust as people write them; without it those of "
-	 "programs",
+	{0, "demangle", NULL, "-F: demangle names of C++ and Rust (default for programs)",
 	 FLAG(demangle)},
-	{0, "no-demangle", NULL, "-F: names as they are in the file", FLAG(no_demangle)},
+	{0, "no-demangle", NULL, "-F: show names as they are in the file", FLAG(no_demangle)},
 	{0, "cache", NULL,
-	 "-a: keep the definition by build-id, and use kept ones where debug information is "
-	 "missing; -l, -d: of the cache",
+	 "-a: store the definition by build-id, and use stored ones if debug information is "
+	 "missing; -l, -d: list and remove stored ones",
 	 FLAG(cache)},
 	{0, "buildid-dir", "DIRECTORY", "the cache; default: ~/.debug, which perf uses, too",
 	 TEXT(buildid_dir)},
-	{0, "bootconfig", NULL, "-D: as the kernel's bootconfig has it", FLAG(bootconfig)},
+	{0, "bootconfig", NULL, "-D: print it for the kernel's bootconfig", FLAG(bootconfig)},
 	{'q', "quiet", NULL, "only errors", FLAG(quiet)},
 	{'v', "verbose", NULL, "say more", OPTION_COUNT, offsetof(struct probe_options, verbose)},
-	{0, "json", NULL, "an object a line", FLAG(json)},
+	{0, "json", NULL, "one JSON object per line", FLAG(json)},
 	{0},
 };
 
@@ -78,40 +75,39 @@ static const struct command_spec spec = {
 		"  pantrace probe -x ./app 'parse len buf:string'        # parameters\n"
 		"  pantrace probe -x ./app 'parse.c:42 p->next->id'      # at a source line\n"
 		"  pantrace probe -x ./app 'parse%return $retval:s32'    # what it returns\n"
-		"  pantrace probe -x ./app -a 'hit=parse:7 $vars'        # all that lives there\n"
+		"  pantrace probe -x ./app -a 'hit=parse:7 $vars'        # all variables there\n"
 		"  pantrace probe 'vfs_read file->f_path.dentry->d_name.name:string'\n"
-		"  pantrace probe -x ./app -D 'parse $params'            # for the kernel\n"
+		"  pantrace probe -x ./app -D 'parse $params'            # only print it\n"
 		"  pantrace probe -x ./app -L parse                    # lines that can be probed\n"
 		"  pantrace probe -x ./app -V parse:7 -v               # the variables there\n"
 		"  pantrace probe -x ./app -F 'parse_* & !*_test'      # functions\n"
-		"  pantrace probe -l                                     # those that there are\n"
+		"  pantrace probe -l                                     # list them\n"
 		"  pantrace probe -d 'probe_app:*'                       # remove them\n",
 	.details =
 		"DEFINITION is [[GROUP:]EVENT=]POINT [ARGUMENT...].\n"
 		"POINT is FUNCTION[@SOURCE][+OFFSET|%return|:LINE|;PATTERN], SOURCE:LINE, "
 		"SOURCE;PATTERN, 0xADDRESS or %sdt_PROVIDER:EVENT. The LINE of a FUNCTION "
-		"counts from its own; a PATTERN is one of the text of lines. FUNCTION may "
-		"have wildcards. A "
-		"backslash, or quotes around a name, take the meaning from special characters: "
-		"'ns::f(int)'.\n"
+		"counts from the function's first line; a PATTERN matches the text of lines. "
+		"FUNCTION may have wildcards. A backslash, or quotes around a name, escape special "
+		"characters: 'ns::f(int)'.\n"
 		"ARGUMENT is [NAME=]VALUE[:TYPE][@user]; VALUE is a variable with its members "
 		"(p->next, p.in, p[2]), $params, $vars, $retval, $argN, $comm, $stackN, %register, "
 		"@symbol, +OFFSET(VALUE) or \\NUMBER; TYPE is u, s, x (the variable's size), u8 "
 		"to x64, string, ustring, symbol, or TYPE[N].\n"
-		"A probe that was added stays until -d removes it or the machine stops. Its event "
-		"is there for `pantrace tpoint probe_app:hit`, `perf record -e probe_app:hit` and "
+		"A probe stays until -d removes it or the machine shuts down. Its event can be "
+		"used by `pantrace tpoint probe_app:hit`, `perf record -e probe_app:hit` and "
 		"trace-cmd.\n",
 	.options = options,
 };
 
-/* Modes exclude each other. */
+/* The modes exclude each other. */
 static const struct probe_mode {
 	char letter;
 	int (*run)(struct probe_command *p);
-	size_t offset; /* of its option: a list, or a string */
+	size_t offset; /* value of its option: a list or a string */
 	bool is_list;
-	bool takes_word; /* the value of its option may stand apart */
-	int (*cached)(struct probe_command *p); /* with --cache; NULL = the same */
+	bool takes_word; /* the value of its option may be the next word */
+	int (*cached)(struct probe_command *p); /* used with --cache; NULL = the same function */
 } modes[] = {
 	{'a', probe_add, offsetof(struct probe_options, add), true, false},
 	{'D', probe_define, offsetof(struct probe_options, definition), true, false},
@@ -130,7 +126,10 @@ static bool is_chosen(const struct probe_options *o, const struct probe_mode *m)
 			  : *(const char *const *)field != NULL;
 }
 
-/* The one that was asked for; NULL: an error was said. Without any, what is no option is added. */
+/*
+ * Returns the mode that was asked for, or NULL after an error. Without an option, arguments are
+ * definitions to add.
+ */
 static const struct probe_mode *choose_mode(const struct probe_options *o)
 {
 	const struct probe_mode *chosen = NULL;
@@ -153,7 +152,7 @@ static bool is_module_file(const char *path)
 	return str_ends(path, ".ko") || strstr(path, ".ko.");
 }
 
-/* A path instead of an option: the first word, if it is absolute. */
+/* An absolute path as the first word is the target, as with -x. */
 static void take_target(struct probe_command *p)
 {
 	struct probe_options *o = &p->o;
@@ -175,7 +174,7 @@ static int check(struct probe_command *p, const struct probe_mode *m)
 	if (o->verbose && o->quiet)
 		return options_usage_error(&spec, "-v and -q are exclusive.");
 	if (o->exec && (o->vmlinux || o->module))
-		return options_usage_error(&spec, "-x is of programs, -%c of the kernel",
+		return options_usage_error(&spec, "-x is for programs, -%c for the kernel",
 					   o->vmlinux ? 'k' : 'm');
 	if (o->target_ns && kill(o->target_ns, 0) && errno == ESRCH)
 		return options_usage_error(&spec, "--target-ns: there is no process %d",
@@ -189,7 +188,7 @@ static int check(struct probe_command *p, const struct probe_mode *m)
 	if (o->bootconfig && m->letter != 'D')
 		return options_usage_error(&spec, "--bootconfig is for -D only");
 	if (o->bootconfig && o->exec)
-		return options_usage_error(&spec, "bootconfig has probes of the kernel only");
+		return options_usage_error(&spec, "bootconfig takes only probes of the kernel");
 	if (o->vmlinux && m->letter == 'a' && !o->dry_run)
 		return options_usage_error(
 			&spec, "-k is another kernel's file: it goes with -D, -L, -V and -F");
@@ -206,7 +205,7 @@ static int check(struct probe_command *p, const struct probe_mode *m)
 		return options_usage_error(&spec, "unexpected argument '%s'", p->words.items[0]);
 	}
 	if (m->letter == 'a' && !p->words.count && !o->add.count)
-		return options_usage_error(&spec, "what shall be probed?");
+		return options_usage_error(&spec, "what to probe? A DEFINITION is missing");
 	return OPTIONS_GO_ON;
 }
 
@@ -236,9 +235,11 @@ struct elf_file *probe_debug_file(struct probe_command *p, struct translate_conf
 	*ret = translator_new(p->kernel, &p->diag, config);
 	config->vmlinux = p->o.vmlinux;
 	free(found);
-	if (*ret && translator_file(*ret))
+	if (*ret && config->module && !translator_find_debug(*ret))
+		translator_refuse(*ret, NO_SPAN);
+	else if (*ret && translator_file(*ret))
 		return translator_file(*ret);
-	if (*ret) {
+	else if (*ret) {
 		diag_error(&p->diag, NO_SPAN,
 			   "Failed to find the path for the kernel: the debug "
 			   "information of this one is not installed");

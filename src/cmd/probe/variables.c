@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* -V: the variables that a probe could fetch at a point. */
+/* -V: the variables that a probe can read at a place. */
 #include <stdio.h>
 
 #include "arch/arch.h"
@@ -24,9 +24,8 @@ struct variable_view {
 	const struct name_filter *filter;
 	struct arena arena;
 	const char *point;
-	/* of the place that is shown */
+	/* the place being shown */
 	const struct point_place *place;
-	u32 frame; /* of what is inlined there: the one that is meant */
 	struct elf_symbol symbol; /* name NULL = none */
 	u64 into;
 	VECTOR(struct variable_line) lines;
@@ -44,7 +43,7 @@ static void drop(char *s, const char *what)
 		memmove(p, p + n, strlen(p + n) + 1);
 }
 
-/* as_perf: an array is a pointer. */
+/* as_perf: an array is shown as a pointer. */
 static void add_type(struct strbuf *out, const struct type *t, bool as_perf)
 {
 	if (t->kind == TYPE_ARRAY && !as_perf) {
@@ -65,7 +64,7 @@ static void add_type(struct strbuf *out, const struct type *t, bool as_perf)
 	}
 }
 
-/* As perf spells it: without qualifiers, and an array is a pointer. */
+/* perf's spelling: without qualifiers, an array as a pointer. Malloc'ed. */
 static char *perf_type(const struct debug_variable *v)
 {
 	struct strbuf out = STRBUF_INIT;
@@ -87,7 +86,7 @@ static char *perf_type(const struct debug_variable *v)
 	return s;
 }
 
-/* As the source has it. */
+/* The spelling of the source. Malloc'ed. */
 static char *source_type(const struct debug_variable *v)
 {
 	struct strbuf out = STRBUF_INIT;
@@ -99,7 +98,7 @@ static char *source_type(const struct debug_variable *v)
 	return strbuf_detach(&out);
 }
 
-/* ---- where it lives ---- */
+/* ---- locations ---- */
 
 static void add_register(struct strbuf *out, u16 offset)
 {
@@ -108,7 +107,10 @@ static void add_register(struct strbuf *out, u16 offset)
 	strbuf_addf(out, "%%%s", r ? r->name : "?");
 }
 
-/* A chain as a fetch argument has it: "%di", "+8(%di)", "+0(+16(%di))", "@0x4040", "\5". */
+/*
+ * Appends a chain of dereferences as a fetch argument: "%di", "+8(%di)", "+0(+16(%di))", "@0x4040",
+ * "\5".
+ */
 static void add_chain(struct strbuf *out, const struct access *a)
 {
 	struct strbuf text = STRBUF_INIT, inner = STRBUF_INIT;
@@ -152,7 +154,7 @@ static char *lives_in(const struct debug_variable *v)
 	if (access_is_chain(&v->access))
 		add_chain(&out, &v->access);
 	else
-		strbuf_addf(&out, "%s, by %u steps: for scripts only",
+		strbuf_addf(&out, "%s, in %u steps: only for scripts",
 			    v->access.result == ACCESS_PLACE ? "memory" : "computed",
 			    v->access.count);
 	return strbuf_detach(&out);
@@ -170,7 +172,7 @@ static bool is_static(const struct debug_variable *v)
 	return v->kind == DEBUG_FILE_STATIC || v->kind == DEBUG_GLOBAL;
 }
 
-/* Without ".constprop.0" and the like, as the source calls it. */
+/* Appends the name as in the source, without ".constprop.0" and the like. */
 static void add_symbol_name(const struct variable_view *vv, struct strbuf *out)
 {
 	const char *const name = vv->symbol.name;
@@ -178,7 +180,7 @@ static void add_symbol_name(const struct variable_view *vv, struct strbuf *out)
 	escape_line(out, name, (*name == '.') + strcspn(name + (*name == '.'), "."));
 }
 
-/* Relative to the function; what has no list lives in all of it. */
+/* Appends the ranges relative to the function. A variable without a list is valid in all of it. */
 static void add_ranges(struct strbuf *out, const struct variable_view *vv,
 		       const struct debug_variable *v)
 {
@@ -242,7 +244,7 @@ static void member_place(const struct variable_view *vv, struct json *j)
 {
 	json_member_text(j, "point", vv->point);
 	json_key(j, "address");
-	json_hex(j, vv->place->address);
+	json_hex(j, vv->place->at.address);
 	if (!vv->symbol.name)
 		return;
 	json_member_text(j, "symbol", vv->symbol.name);
@@ -254,6 +256,8 @@ static void take_json(struct variable_view *vv, const struct debug_variable *v)
 	char *type = source_type(v);
 	char *where = is_readable(v) ? lives_in(v) : NULL;
 	struct json j = JSON_INIT(&vv->out);
+	const char *file;
+	u32 line;
 
 	json_object(&j);
 	member_place(vv, &j);
@@ -262,9 +266,9 @@ static void take_json(struct variable_view *vv, const struct debug_variable *v)
 	json_member_text(&j, "kind", kinds[v->kind]);
 	if (v->function)
 		json_member_text(&j, "function", v->function);
-	if (v->file && v->line) {
-		json_member_text(&j, "file", v->file);
-		json_member_u64(&j, "line", v->line);
+	if (debug_variable_declared(v, &file, &line)) {
+		json_member_text(&j, "file", file);
+		json_member_u64(&j, "line", line);
 	}
 	json_member_bool(&j, "readable", is_readable(v));
 	json_member_text(&j, is_readable(v) ? "location" : "reason",
@@ -284,12 +288,12 @@ static void take_json(struct variable_view *vv, const struct debug_variable *v)
 	free(where);
 }
 
-/* Shown without being asked for: what the function that is meant can name, and has a value. */
+/* Shown by default: it is visible in the function itself and has a value. */
 static bool is_plain(const struct variable_view *vv, const struct debug_variable *v)
 {
-	return is_static(v) ? is_readable(v)
-			    : v->frame == vv->frame && !v->is_hidden &&
-				      (is_readable(v) || vv->command->o.range);
+	return is_static(v)
+		       ? is_readable(v)
+		       : !v->frame && !v->is_hidden && (is_readable(v) || vv->command->o.range);
 }
 
 static int take(void *arg, const struct debug_variable *v)
@@ -303,17 +307,6 @@ static int take(void *arg, const struct debug_variable *v)
 	else if (vv->command->o.verbose || is_plain(vv, v))
 		take_text(vv, v);
 	return 0;
-}
-
-/* A line may begin with the code of what is inlined there, and mean the function around it. */
-static int find_frame(void *arg, const struct debug_variable *v)
-{
-	struct variable_view *vv = arg;
-
-	if (!v->function || !vv->place->function || !str_eq(v->function, vv->place->function))
-		return 0;
-	vv->frame = v->frame;
-	return 1;
 }
 
 /* ---- one place ---- */
@@ -337,7 +330,7 @@ static void print_lines(struct variable_view *vv)
 		add_symbol_name(vv, out);
 		strbuf_addf(out, "+%" PRIu64 ">\n", vv->into);
 	} else {
-		strbuf_addf(out, "0x%" PRIx64 ">\n", vv->place->address);
+		strbuf_addf(out, "0x%" PRIx64 ">\n", vv->place->at.address);
 	}
 	if (vv->lines.len)
 		qsort(vv->lines.items, vv->lines.len, sizeof(*vv->lines.items), compare_lines);
@@ -355,16 +348,15 @@ static int show_place(void *arg, const struct point_place *place)
 {
 	struct variable_view *vv = arg;
 	const struct probe_options *o = &vv->command->o;
-	const u32 which = DEBUG_LOCALS | DEBUG_CALLERS | (o->externs ? DEBUG_STATICS : 0);
+	u32 which = DEBUG_LOCALS | DEBUG_CALLERS | (o->externs ? DEBUG_STATICS : 0);
 	int err;
 
 	vv->place = place;
-	vv->frame = 0;
 	vv->symbol = (struct elf_symbol){0};
-	elf_file_symbol_at(vv->file, place->address, &vv->symbol, &vv->into);
-	debug_each_variable(vv->file, place->address, &vv->types, DEBUG_LOCALS | DEBUG_CALLERS,
-			    find_frame, vv);
-	err = debug_each_variable(vv->file, place->address, &vv->types, which, take, vv);
+	elf_file_symbol_at(vv->file, place->at.address, &vv->symbol, &vv->into);
+	if (!o->json && !o->verbose && !o->range)
+		which |= DEBUG_BRIEF;
+	err = debug_each_variable(&place->at, &vv->types, which, take, vv);
 	if (err == -ENODATA || (!vv->lines.len && !o->json && debug_lacks(vv->file)))
 		return translator_refuse(vv->translator, NO_SPAN);
 	if (err) {

@@ -2,20 +2,26 @@
 #include "cmd/record/record.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/foreign.h"
 #include "kernel/tracefs/event_name.h"
 #include "record/samples/samples.h"
+#include "trace/agent/reach.h"
 
-static const struct record_source *const sources[] = {&record_samples, &record_user,
-						      &record_kernel};
+/* The first one begins first, and ends last. */
+static const struct record_source *const sources[] = {&record_sent, &record_guests, &record_samples,
+						      &record_user, &record_kernel};
 
 #define O(field) offsetof(struct record_options, field)
 static const struct option_spec record_table[] = {
 	{'e', "event", "TRACEPOINT",
 	 "events of the kernel: SYSTEM:EVENT, SYSTEM, EVENT or all, with * and ?; a condition may "
-	 "follow: 'sched:sched_switch /args.prev_prio < 120/'; with -F, --period, -g or "
+	 "follow: 'sched:sched_switch /args.prev_prio < 120/'; probes, made for the recording: "
+	 "kprobe:FUNCTION, uprobe:FILE:FUNCTION, usdt:FILE:NAME; with -F, --period, -g or "
 	 "--call-graph they become samples, as counters (cpu-clock, page-faults:u) always do; "
 	 "parted by commas (may be repeated)",
 	 OPTION_WORDS, O(events)},
@@ -26,23 +32,11 @@ static const struct option_spec record_table[] = {
 	 "at most 16M)",
 	 OPTION_STRING, O(request.buffer)},
 	{0, NULL, NULL, "Tracepoints and tracers, into a trace.dat", OPTION_HEADING, 0},
-	{'R', "trigger", "TRIGGER",
-	 "of the -e before it, when it occurs: stacktrace, traceoff, traceon, "
-	 "enable_event:SYSTEM:EVENT, disable_event:SYSTEM:EVENT, with 'if CONDITION' as the kernel "
-	 "has it",
-	 OPTION_WORDS, O(events)},
-	{0, "stack", NULL, "the kernel's stack after each event", OPTION_FLAG, O(request.stack)},
-	{'l', "function", "FUNCTION", "with -p function, function_graph: only these; * and ?",
-	 OPTION_LIST, O(request.functions)},
-	{0, "notrace", "FUNCTION", "but not these", OPTION_LIST, O(request.not_functions)},
-	{0, "graph", "FUNCTION", "with -p function_graph: these, and what they call", OPTION_LIST,
-	 O(request.graph_functions)},
-	{'O', "option", "OPTION",
-	 "an option of ftrace, off with 'no' before it: funcgraph-proc, nosleep-time", OPTION_LIST,
-	 O(request.trace_options)},
+	KERNEL_EVENT_OPTIONS(O(events), O(request), 0, 0, 0),
 	{0, "overwrite", NULL,
 	 "a flight recorder: the newest events stay in the kernel's buffer and are written at the "
-	 "end, and when SIGUSR1 comes",
+	 "end, at SIGUSR1, and when an event with -R snapshot occurs: then up to that event, and "
+	 "what happens while the file is written is missing",
 	 OPTION_FLAG, O(request.overwrite)},
 	{0, "v6", NULL, "a trace.dat of version 6, uncompressed, as older viewers want it",
 	 OPTION_FLAG, O(request.version_6)},
@@ -61,10 +55,11 @@ static const struct option_spec record_table[] = {
 	{0, NULL, NULL, "Whose events", OPTION_HEADING, 0},
 	{'t', "tid", "TID", "of this thread and what it starts (may be repeated)", OPTION_PIDS,
 	 O(request.samples.threads)},
-	{'G', "cgroup", "PATH", "samples of tasks of this cgroup (may be repeated)", OPTION_LIST,
-	 O(request.samples.cgroups)},
-	{'C', "cpu", "CPUS", "samples on these CPUs only: 0-3,8", OPTION_STRING,
-	 O(request.samples.cpus)},
+	{'G', "cgroup", "PATH",
+	 "of tasks of this cgroup and of those below it (may be repeated); tracepoints: of who is "
+	 "in it at the beginning, what that starts, and who is moved into it, found within 0.1 s",
+	 OPTION_LIST, O(request.samples.cgroups)},
+	{'C', "cpu", "CPUS", "on these CPUs only: 0-3,8", OPTION_STRING, O(request.samples.cpus)},
 	{'p', "pid", "PID|TRACER",
 	 "a number: only this process and what it starts (may be repeated); a name: a tracer of "
 	 "the kernel, as function or function_graph",
@@ -79,17 +74,23 @@ static const struct option_spec record_table[] = {
 	{0, NULL, NULL, "Rings", OPTION_HEADING, 0},
 	USER_FILTER_OPTION(record_options, what),
 	USER_RING_OPTIONS(record_options, what),
+	{0, NULL, NULL, "Other machines", OPTION_HEADING, 0},
+	{0, "guest", "[NAME=]WHERE",
+	 "record there, too, by its `pantrace agent`, what stands behind it, up to the next "
+	 "--guest or --: " AGENT_WAYS " (may be repeated); -o, -d, --max-size and -q are of all",
+	 OPTION_LIST, O(guests)},
 	{0, NULL, NULL, "Where to", OPTION_HEADING, 0},
 	{'o', "output", "DIR", "directory of the traces (default: pantrace-DATE-TIME)",
 	 OPTION_STRING, O(request.output)},
 	{0, "to", "URL",
-	 "write on another machine: ssh://USER@HOST/DIR, unix:SOCKET, tcp:ADDRESS:PORT",
+	 "write on another machine, by a relay that runs there: ssh://USER@HOST/DIR, unix:SOCKET, "
+	 "tcp:ADDRESS:PORT",
 	 OPTION_STRING, O(request.to)},
-	{0, "rotate-size", "BYTES", "begin a new chunk after so many bytes", OPTION_SIZE,
-	 O(rotate_bytes)},
-	{0, "rotate-time", "SECONDS", "begin a new chunk after so many seconds", OPTION_SECONDS,
-	 O(rotate_ns)},
-	{0, "keep", "N", "remove all but the newest chunks", OPTION_POSITIVE, O(keep)},
+	{0, "rotate-size", "BYTES", "begin a new chunk, or trace.dat, after so many bytes",
+	 OPTION_SIZE, O(request.rotate_bytes)},
+	{0, "rotate-time", "SECONDS", "begin a new chunk, or trace.dat, after so many seconds",
+	 OPTION_SECONDS, O(request.rotate_ns)},
+	{0, "keep", "N", "remove all but the newest chunks", OPTION_POSITIVE, O(request.keep)},
 	{0, "compress", "zstd|gzip|none", "finished chunks and traces: zstd, gzip or none",
 	 OPTION_STRING, O(request.compress)},
 	{0, NULL, NULL, "Running", OPTION_HEADING, 0},
@@ -104,6 +105,10 @@ static const struct option_spec record_table[] = {
 	 "with --mode overwrite, write a snapshot when: 'EVENTS', 'EVENTS /FIELD > 5/', "
 	 "'rate(EVENTS) > 100/s', 'latency(FROM, TO) > 10ms' (may be repeated)",
 	 OPTION_LIST, O(triggers)},
+	{0, "no-state", NULL,
+	 "without state.ndjson: which processes, open files, mappings, mounts, interfaces and "
+	 "interrupts there were at the beginning",
+	 OPTION_FLAG, O(request.no_state)},
 	{'v', "verbose", NULL, "what was kept and lost of each CPU", OPTION_FLAG,
 	 O(request.verbose)},
 	{'q', "quiet", NULL, "no summary", OPTION_FLAG, O(request.quiet)},
@@ -123,6 +128,8 @@ static const struct command_spec record_spec = {
 		"pantrace record -e 'syscalls:sys_enter_open*' -e block -d 10 -o trace   # of the "
 		"whole machine\n"
 		"pantrace record -e 'sched:sched_switch /args.prev_prio < 120/' -o switches.dat\n"
+		"pantrace record -e 'uprobe:./shop:pay sum name:string /sum > 100/' -- ./shop   # "
+		"calls of a function, with its variables\n"
 		"pantrace record -p function_graph --graph vfs_read -- cat /etc/passwd   # what "
 		"the kernel calls\n"
 		"pantrace record -F 99 -g -a -d 10 -o busy.data   # where the machine's time goes; "
@@ -134,6 +141,9 @@ static const struct command_spec record_spec = {
 		"kernel on one clock\n"
 		"pantrace record -u 'shop:*' --mode overwrite -T 'shop:error' -o box   # the "
 		"time before each error\n"
+		"pantrace record -e 'kvm:*' --guest db=/run/db.sock -e 'sched:*' -e 'block:*' -- "
+		"sleep 10   # this machine and a guest on one clock; the command runs here\n"
+		"pantrace record -e sched -d 10 --to ssh://me@store/traces   # to there\n"
 		"pantrace record -u '*:*' --level warning -n nginx --rotate-size 1G --keep 10 "
 		"-o trace\n",
 	.details =
@@ -142,18 +152,45 @@ static const struct command_spec record_spec = {
 		"time line; trace-cmd, KernelShark, perf, babeltrace2 and Trace Compass open their "
 		"parts. With -o NAME.dat or NAME.data there is only that file. It can be read "
 		"while it grows, and when the recorder was killed.\n\n"
+		"No recording is written over: an older file becomes NAME.dat.old or "
+		"NAME.data.old, and a directory that is not empty is refused (but for a "
+		"--session that goes on).\n\n"
 		"Without -a, what is recorded is the command and what it starts, or the processes "
 		"of -p; without these, the whole machine.\n\n"
 		"A condition is one of the script language, as far as the kernel's filters can say "
 		"it; `pantrace tpoint -v TRACEPOINT` shows the fields.\n\n"
+		"A probe is kprobe:POINT, kretprobe:FUNCTION, uprobe:FILE:POINT, "
+		"uretprobe:FILE:FUNCTION or usdt:FILE:[PROVIDER:]NAME, and what is to be recorded "
+		"with it; points and arguments are those of `pantrace probe`: "
+		"'uprobe:./shop:pay:12 sum' is line 12 of the function, "
+		"'uretprobe:libc:malloc p=$retval'. It is made for the recording and removed at "
+		"its end; there it is called as `pantrace probe` would call it: "
+		"probe_shop:pay.\n\n"
 		"Samples: a counter of events (page-faults) gives each one, a clock (cpu-clock) "
 		"4000 a second, a tracepoint each one, unless -F or -c say otherwise. Times are "
-		"of the monotonic clock, so that `pantrace report` puts them beside the rest.\n\n"
+		"of the monotonic clock, so that `pantrace report` puts them beside the rest. "
+		"Where the kernel is sampled, the file holds the names of its functions (1 MB), as "
+		"every trace.dat does: `report` on another machine has them.\n\n"
+		"state.ndjson in the directory says what there was before the first event: "
+		"processes, threads, open files, mappings, mounts, interfaces, interrupts "
+		"(doc/json.md).\n\n"
+		"--guest: the directory has one of the machine's name, or of NAME, with what its "
+		"agent sends, and with a file named clock: how its clock stands to this "
+		"machine's, by messages that went to and fro meanwhile. `report` and all pictures "
+		"put its events where they belong, and the end says how exactly that is known. A "
+		"guest that stands still, or dies, does not end the recording.\n\n"
 		"What the kernel's or a program's buffer could not hold, or a full disk did not "
 		"take, is lost, counted, and told at the end (exit code 3). So is a program that "
 		"cannot take part: it is named.\n\n"
+		"With --rotate-size or --rotate-time a trace.dat is followed by the next one, each "
+		"a whole recording: trace-000001.dat, trace-000002.dat.\n\n"
 		"Signals: INT and TERM end the recording; USR1 writes a snapshot (--overwrite, "
 		"--mode overwrite); USR2 begins a new chunk.\n\n"
+		"With --to the same files are made at the relay, in a directory of this host's "
+		"name, or that of -o. While the relay or the way to it is slow, events wait in the "
+		"rings; what finds no room there is lost and counted. A relay that takes nothing "
+		"for 10 seconds, or is gone, ends a recording with events of the kernel: what has "
+		"arrived can be read. Events of programs alone go on when it is back.\n\n"
 		"With --session NAME the session stays when the recorder is killed: programs go "
 		"on recording into their rings, and the same command goes on with it. Otherwise "
 		"what a killed recorder left is removed by the next one.\n\n"
@@ -166,56 +203,31 @@ static const struct command_spec record_spec = {
 
 /* ---- from the command line to the request ---- */
 
-/* -f and -R belong to the -e before them. */
-static int take_events(struct record_options *o)
+/*
+ * -R snapshot: the kernel's own snapshot needs a second buffer. Instead tracing stops at that very
+ * event until the buffer has been written.
+ */
+static int take_snapshots(struct record_options *o, struct record_event *e)
 {
-	struct record_request *const r = &o->request;
+	static const char word[] = "snapshot";
 
-	for (u32 i = 0; i < o->events.count; i++) {
-		const struct option_word *const w = &o->events.items[i];
+	for (size_t i = 0; i < e->triggers.len; i++) {
+		const char **const trigger = &e->triggers.items[i];
+		const char *const rest = *trigger + strlen(word);
 
-		if (w->option == 'e') {
-			vector_push(&r->events, (struct record_event){.text = w->value});
+		if (!str_starts(*trigger, word) || !strchr(": \t", *rest))
 			continue;
-		}
-		if (!r->events.len)
+		if (!o->request.overwrite)
 			return options_usage_error(
-				&record_spec, "-%c belongs to the event (-e) before it", w->option);
-		if (w->option == 'R')
-			vector_push(&vector_last(&r->events).triggers, w->value);
-		else if (!vector_last(&r->events).filter)
-			vector_last(&r->events).filter = w->value;
-		else
-			return options_usage_error(&record_spec, "two conditions (-f) of '%s'",
-						   vector_last(&r->events).text);
+				&record_spec,
+				"-R snapshot is for a flight recorder: with --overwrite");
+		o->request.freezes = true;
+		*trigger = arena_printf(&o->arena, "traceoff%s", rest);
 	}
 	return OPTIONS_GO_ON;
 }
 
-/* -p: a number is a process, a word a tracer. */
-static int take_targets(struct record_options *o)
-{
-	struct record_request *const r = &o->request;
-
-	for (u32 i = 0; i < o->targets.count; i++) {
-		const char *const word = o->targets.items[i];
-
-		if (isalpha((unsigned char)*word) && !r->tracer)
-			r->tracer = word;
-		else if (isalpha((unsigned char)*word))
-			return options_usage_error(&record_spec, "only one tracer at a time (-p)");
-		else if (parse_value(OPTION_PIDS, word, &r->pids))
-			return options_usage_error(&record_spec,
-						   "-p takes %s or the name of a tracer, not '%s'",
-						   option_kind_takes(OPTION_PIDS), word);
-	}
-	o->what.pids = r->pids;
-	r->all = o->what.all;
-	r->excluded = o->what.excluded;
-	return OPTIONS_GO_ON;
-}
-
-/* -c: a number is a period, words are contexts of programs' events. */
+/* -c: a number is a period, words are contexts of user events. */
 static int take_period(struct record_options *o)
 {
 	const char *const word = o->what.contexts;
@@ -229,7 +241,7 @@ static int take_period(struct record_options *o)
 	return OPTIONS_GO_ON;
 }
 
-/* Whose event is it? */
+/* Finds the source that this event belongs to. */
 static int claim(struct kernel *k, struct record_request *r, struct record_event *e)
 {
 	struct diag d = DIAG_INIT;
@@ -251,7 +263,7 @@ static bool is_wanted(const struct record_request *r, const struct record_source
 	return source->wanted(r);
 }
 
-/* -o names one file: then there can be one source only. */
+/* If -o names a file, there can be only one source. */
 static int check_output(const struct record_request *r, const struct record_source *const *wanted,
 			size_t count)
 {
@@ -265,7 +277,7 @@ static int check_output(const struct record_request *r, const struct record_sour
 	return OPTIONS_GO_ON;
 }
 
-/* What chooses programs by name or user says nothing of the kernel's events. */
+/* Options that choose programs by name or user do not apply to kernel events. */
 static int check_programs(const struct record_request *r, const struct record_source *const *wanted,
 			  size_t count)
 {
@@ -285,7 +297,19 @@ static int check_programs(const struct record_request *r, const struct record_so
 						   : "--gid");
 }
 
-/* Those that have something to do; all has been checked. OPTIONS_GO_ON or an exit code (said). */
+/* Sources whose files are written at several places: --to needs a way of its own for them. */
+static bool has_files(const struct record_request *r)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+		if (sources[i]->file && is_wanted(r, sources[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Collects the sources that have something to do; all options are checked here. Returns
+ * OPTIONS_GO_ON or an exit code after printing why.
+ */
 static int choose_sources(struct kernel *k, struct record_request *r,
 			  const struct record_source **wanted, size_t *ret_count)
 {
@@ -294,6 +318,8 @@ static int choose_sources(struct kernel *k, struct record_request *r,
 
 	for (size_t i = 0; i < r->events.len && rc == OPTIONS_GO_ON; i++)
 		rc = claim(k, r, &r->events.items[i]);
+	if (rc == OPTIONS_GO_ON && r->to && has_files(r))
+		record_send(r);
 	for (size_t i = 0; i < ARRAY_SIZE(sources) && rc == OPTIONS_GO_ON; i++) {
 		if (!is_wanted(r, sources[i]))
 			continue;
@@ -312,6 +338,27 @@ static int choose_sources(struct kernel *k, struct record_request *r,
 
 /* ---- the run ---- */
 
+static int is_there(void *arg, int directory, const char *name)
+{
+	return -EEXIST;
+}
+
+/* Two recordings in one directory would be read as one. Only a session goes on where it was. */
+static int check_directory(const struct record_run *run)
+{
+	const int fd = open(run->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int rc = fd < 0 ? 0 : foreign_each(fd, SIZE_MAX, is_there, NULL);
+
+	if (fd >= 0)
+		close(fd);
+	if (rc != -EEXIST || record_options_of(run->request)->session)
+		return 0;
+	diag_error(run->diag, NO_SPAN, "'%s' is not empty: nothing is recorded on top of it",
+		   run->directory);
+	diag_hint(run->diag, "-o names a directory that is not there, or an empty one");
+	return rc;
+}
+
 static int record(const struct record_source *const *wanted, size_t count,
 		  const struct record_request *r, struct kernel *k, char *const *command)
 {
@@ -321,49 +368,131 @@ static int record(const struct record_source *const *wanted, size_t count,
 	time_t now = time(NULL);
 	struct tm tm;
 	int code = EXIT_OK, rc;
+	bool is_new;
 
 	strftime(directory, sizeof(directory), "pantrace-%Y%m%d-%H%M%S", localtime_r(&now, &tm));
 	if (count > 1 || !record_is_file(r, wanted[0]))
-		run.directory = r->output ? r->output : r->to ? NULL : directory;
-	rc = record_all(&run, wanted, count, command, &code);
-	/*
-	 * if only another user's program was refused, that is reported, but is no failure of ours
-	 */
+		run.directory = r->output ? r->output : r->to || r->carrier ? NULL : directory;
+	is_new = run.directory && access(run.directory, F_OK);
+	rc = run.directory ? check_directory(&run) : 0;
+	if (!rc)
+		rc = record_all(&run, wanted, count, command, &code);
+	if (rc && is_new) /* nothing began: the same words may be tried again */
+		rmdir(run.directory);
+	/* a refusal by another user's program is reported, but does not fail the run */
 	if (rc)
 		return diag_close(&d, EXIT_FAILED);
 	diag_tell(&d);
 	diag_release(&d);
+	if (r->carrier)
+		r->carrier->ended(r->carrier, run.lost, run.damaged);
 	rc = run.failed ? EXIT_FAILED : EXIT_OK;
 	if (!rc)
 		rc = code;
 	return rc ? rc : run.lost || run.damaged ? EXIT_LOST : EXIT_OK;
 }
 
-int cmd_record(int argc, char **argv)
+/* What needs this machine's files, or runs commands: a host asks for neither. */
+static int check_carried(const struct record_options *o)
 {
-	struct record_options o = {0};
-	struct record_request *const r = &o.request;
+	const struct record_request *const r = &o->request;
+	const struct {
+		bool is_given;
+		const char *what;
+	} rows[] = {
+		{r->output, "-o"},
+		{r->to, "--to"},
+		{r->keep, "--keep"},
+		{r->duration_ns, "-d"},
+		{r->max_bytes, "--max-size"},
+		{o->session, "--session"},
+		{o->guests.count, "--guest"},
+		{r->has_command, "a command"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].is_given)
+			return options_usage_error(&record_spec,
+						   "what is recorded in a guest: "
+						   "without %s",
+						   rows[i].what);
+	return OPTIONS_GO_ON;
+}
+
+/* OPTIONS_GO_ON, or an exit code after printing why. */
+static int take_words(struct record_options *o, int argc, char **argv, int *ret_first)
+{
+	struct record_request *const r = &o->request;
+	int rc = options_parse(&record_spec, argc, argv, o, ret_first);
+
+	if (rc == OPTIONS_GO_ON)
+		rc = record_take_events(&record_spec, &o->events, r);
+	for (size_t i = 0; i < r->events.len && rc == OPTIONS_GO_ON; i++)
+		rc = take_snapshots(o, &r->events.items[i]);
+	if (rc == OPTIONS_GO_ON)
+		rc = record_take_targets(&record_spec, &o->targets, r);
+	if (rc == OPTIONS_GO_ON) {
+		o->what.pids = r->pids;
+		r->all = o->what.all;
+		r->excluded = o->what.excluded;
+		r->has_command = *ret_first < argc;
+	}
+	return rc == OPTIONS_GO_ON ? take_period(o) : rc;
+}
+
+static void release(struct record_options *o)
+{
+	record_request_release(&o->request);
+	arena_release(&o->arena);
+	options_release(&record_spec, o);
+}
+
+static int run_words(struct record_options *o, int argc, char **argv)
+{
+	struct record_request *const r = &o->request;
 	const struct record_source *wanted[ARRAY_SIZE(sources)];
 	struct kernel *const k = kernel_new();
 	size_t count = 0;
-	int first, rc = options_parse(&record_spec, argc, argv, &o, &first);
+	int first, rc = take_words(o, argc, argv, &first);
+
+	if (rc == OPTIONS_GO_ON && r->carrier)
+		rc = check_carried(o);
+	if (rc == OPTIONS_GO_ON)
+		rc = choose_sources(k, r, wanted, &count);
+	if (rc == OPTIONS_GO_ON) {
+		r->only_guests = r->guests.len && count == 1;
+		rc = record(wanted, count, r, k, r->has_command ? argv + first : NULL);
+	}
+	release(o);
+	kernel_release(k);
+	return rc;
+}
+
+int record_carried(int argc, char **argv, struct recording_carrier *carrier)
+{
+	struct record_options o = {.request.carrier = carrier};
+
+	return run_words(&o, argc, argv);
+}
+
+int record_check_words(int argc, char **argv)
+{
+	struct record_options o = {0};
+	int first, rc = take_words(&o, argc, argv, &first);
 
 	if (rc == OPTIONS_GO_ON)
-		rc = take_events(&o);
+		rc = check_carried(&o);
+	release(&o);
+	return rc;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record_options o = {0};
+	const int rc = record_cut_guests(&record_spec, &argc, argv, &o.request);
+
 	if (rc == OPTIONS_GO_ON)
-		rc = take_targets(&o);
-	if (rc == OPTIONS_GO_ON)
-		rc = take_period(&o);
-	if (rc == OPTIONS_GO_ON) {
-		r->has_command = first < argc;
-		rc = choose_sources(k, r, wanted, &count);
-	}
-	if (rc == OPTIONS_GO_ON)
-		rc = record(wanted, count, r, k, r->has_command ? argv + first : NULL);
-	for (size_t i = 0; i < r->events.len; i++)
-		vector_free(&r->events.items[i].triggers);
-	vector_free(&r->events);
-	options_release(&record_spec, &o);
-	kernel_release(k);
+		return run_words(&o, argc, argv);
+	record_request_release(&o.request);
 	return rc;
 }

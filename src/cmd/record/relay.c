@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/foreign.h"
+#include "base/listen.h"
 #include "base/options.h"
 #include "cmd/record/relay.h"
 #include "trace/relay/relay.h"
@@ -60,17 +60,20 @@ static const struct command_spec spec = {
 	.examples =
 		"pantrace record -u 'app:*' --to ssh://me@store/traces  # runs the relay there by "
 		"itself\n"
+		"pantrace record -e sched -d 10 --to ssh://me@store/traces  # the kernel's, too\n"
 		"pantrace relay --listen unix:/run/relay.sock /srv/traces  # for many hosts, "
 		"behind stunnel\n"
 		"pantrace relay --listen tcp:127.0.0.1:7070 --max-bytes 10000000000 /srv/traces\n"
 		"pantrace report --live /srv/traces                        # what arrives\n",
 	.details =
 		"Each session of a host gets a directory of its host's name (HOST-2 and so on for "
-		"further ones), with one CTF trace for each process. Nothing is written outside "
-		"DIRECTORY. A recorder whose connection breaks connects again and goes on where "
-		"the relay's files end; nothing is lost as long as the rings of the recorded "
-		"programs hold. A connection that says nothing for 10 seconds (1 where places are "
-		"short), or stops within a message for 60, is closed. There are 512 places; one "
+		"further ones), with one CTF trace for each process, and the files of the kernel's "
+		"events and samples, where these are recorded, too. Nothing is written outside "
+		"DIRECTORY. A recorder of programs whose connection breaks connects again and goes "
+		"on where the relay's files end; nothing is lost as long as the rings of the "
+		"recorded programs hold. One of the kernel's events ends. A connection that says "
+		"nothing for 10 seconds (1 where places are short), or stops within a message for "
+		"60, is closed. There are 512 places; one "
 		"machine, or one user of the relay's own, holds at most half of them.\n\n"
 		"The relay has no keys and no passwords of its own. Across machines use ssh (--to "
 		"ssh://), or put a TLS terminator that asks for client certificates in front: "
@@ -115,38 +118,6 @@ static void on_signal(int number)
 }
 
 /* ---- where to listen ---- */
-
-static int listen_unix(const char *path)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct stat st;
-	mode_t mask;
-	int rc, probe;
-
-	if (fd < 0)
-		return -errno;
-	if (strlen(path) >= sizeof(address.sun_path)) {
-		close(fd);
-		return -ENAMETOOLONG;
-	}
-	memcpy(address.sun_path, path, strlen(path));
-	/* a socket of ours that nobody answers is left from a killed relay */
-	if (!lstat(path, &st) && S_ISSOCK(st.st_mode) && st.st_uid == geteuid()) {
-		probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-		rc = connect(probe, (struct sockaddr *)&address, sizeof(address)) ? errno : 0;
-		close(probe);
-		if (rc == ECONNREFUSED)
-			unlink(path);
-	}
-	mask = umask(0177);
-	rc = bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 64) ? -errno : 0;
-	umask(mask);
-	if (!rc)
-		return fd;
-	close(fd);
-	return rc;
-}
 
 static int listen_tcp(const char *where, bool insecure)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* pantrace record -u: events of instrumented programs. */
+#include <poll.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
@@ -13,9 +14,11 @@
 #include "user/snapshot.h"
 #include "user/trigger.h"
 
-#define FLUSH_NS 1000000000ull /* unfinished sub-buffers are written this often */
-#define ASK_NS	 5000000000ull /* processes are asked for rings that have no name */
-#define LOOK_NS	 50000000ull /* how often to look for processes that have ended */
+#define FLUSH_NS     1000000000ull /* unfinished sub-buffers are written this often */
+#define ASK_NS	     5000000000ull /* processes are asked for rings that have no name */
+#define AWAY_MOST_NS 30000000000ull /* how long a relay is waited for at the end */
+#define AWAY_NAP_MS  20
+#define LOOK_NS	     50000000ull /* how often to look for processes that have ended */
 
 struct user_state {
 	struct user_session session;
@@ -42,15 +45,29 @@ static int where_to(const struct command_spec *spec, const struct record_options
 		    struct ctf_output_options *ret)
 {
 	*ret = (struct ctf_output_options){.directory = o->request.output,
-					   .to = o->request.to,
-					   .rotate_bytes = o->rotate_bytes,
-					   .rotate_ns = o->rotate_ns,
-					   .keep_chunks = (u32)o->keep};
-	if (o->keep > UINT32_MAX)
+					   .to = o->request.carrier ? NULL : o->request.to,
+					   .carrier = o->request.carrier,
+					   .rotate_bytes = o->request.rotate_bytes,
+					   .rotate_ns = o->request.rotate_ns,
+					   .keep_chunks = (u32)o->request.keep};
+	if (o->request.keep > UINT32_MAX)
 		return options_usage_error(spec, "--keep is too large");
 	if (o->request.compress && ctf_compression_parse(o->request.compress, &ret->compression))
 		return options_usage_error(spec, "--compress is zstd, gzip or none, not '%s'",
 					   o->request.compress);
+	return OPTIONS_GO_ON;
+}
+
+/* What needs the files where the programs are. */
+static int check_carried(const struct command_spec *spec, const struct user_session_options *o,
+			 const struct ctf_output_options *where)
+{
+	if (where->compression != CTF_PLAIN)
+		return options_usage_error(spec, "events of programs (-u) go elsewhere as they "
+						 "are: without --compress");
+	if (o->mode == PANTRACE_OVERWRITE)
+		return options_usage_error(spec, "a flight recorder of programs is not "
+						 "elsewhere: without --mode overwrite");
 	return OPTIONS_GO_ON;
 }
 
@@ -63,6 +80,8 @@ static int check(const struct command_spec *spec, const struct record_request *r
 
 	if (rc == OPTIONS_GO_ON)
 		rc = where_to(spec, o, &where);
+	if (rc == OPTIONS_GO_ON && r->carrier)
+		rc = check_carried(spec, &options, &where);
 	if (rc == OPTIONS_GO_ON && o->triggers.count && options.mode != PANTRACE_OVERWRITE)
 		rc = options_usage_error(spec, "--snapshot-when needs --mode overwrite");
 	return rc;
@@ -286,7 +305,6 @@ static int round_flight(struct record_run *run, struct user_state *s)
 	}
 	if (run->snapshot)
 		snapshot(run, s);
-	run->snapshot = false;
 	return 0;
 }
 
@@ -325,7 +343,6 @@ static int round_user(struct record_run *run, void *state)
 			fputs("WARNING: without --rotate-size or --rotate-time there are no "
 			      "chunks\n",
 			      stderr);
-		run->rotate = false;
 	}
 	rc = recorder_drain(&s->recorder, flush ? CTF_SO_FAR : CTF_WHOLE);
 	output_trouble(s, rc < 0 ? rc : 0);
@@ -361,18 +378,36 @@ static void tell(const struct user_state *s, const struct ctf_output_totals *tot
 					  .refused = s->recorder.owners.refused,
 					  .events = totals->events,
 					  .bytes = totals->bytes};
+	const char *const carried = s->where.carrier ? "the recording" : NULL;
 
-	user_snapshot_say(&all, s->where.to ? s->where.to : s->where.directory, &lost);
+	user_snapshot_say(&all, carried ?: s->where.to ?: s->where.directory, &lost);
 	if (s->stays)
 		fprintf(stderr, "session '%s' stays: `pantrace user destroy %s` ends it\n",
 			s->session.name, s->session.name);
+}
+
+/*
+ * Writes what is still in the rings. A relay that is away just now may come back until `until_ns`:
+ * what it takes then is not lost.
+ */
+static int drain_all(struct user_state *s, u64 until_ns, struct diag *d)
+{
+	int rc;
+
+	while ((rc = recorder_drain(&s->recorder, CTF_ALL)) == -EAGAIN &&
+	       clock_now_ns(CLOCK_MONOTONIC) < until_ns) {
+		poll(NULL, 0, AWAY_NAP_MS);
+		if (ctf_output_tick(s->output, d) < 0)
+			break;
+	}
+	return rc;
 }
 
 static int end_user(struct record_run *run, void *state)
 {
 	struct user_state *const s = state;
 	struct ctf_output_totals totals = {0};
-	u64 unwritten = 0;
+	u64 unwritten = 0, now, until_ns = clock_now_ns(CLOCK_MONOTONIC) + AWAY_MOST_NS;
 	int rc = 0, closed;
 
 	/* a session that stays continues in the programs' rings */
@@ -382,7 +417,7 @@ static int end_user(struct record_run *run, void *state)
 	serve(run, s, true);
 	recorder_find_last(&s->recorder);
 	if (s->output) {
-		rc = recorder_drain(&s->recorder, CTF_ALL);
+		rc = drain_all(s, until_ns, run->diag);
 		run->lost += recorder_lost(&s->recorder);
 		totals = ctf_output_totals(s->output);
 		/* the rings are removed with the session */
@@ -402,7 +437,9 @@ static int end_user(struct record_run *run, void *state)
 			announce_refused(s->announce));
 	recorder_close(&s->recorder);
 	if (s->output) {
-		closed = ctf_output_close(s->output, 30000);
+		now = clock_now_ns(CLOCK_MONOTONIC);
+		closed = ctf_output_close(s->output,
+					  until_ns > now ? (int)((until_ns - now) / 1000000) : 0);
 		if (closed == -EBADMSG && s->recorder.nr_damaged) /* told as such */
 			closed = 0;
 		/* what was busy or away before may have been delivered after all: closing tells */

@@ -2,12 +2,18 @@
 #include "cmd/report/analysis.h"
 
 #include "base/glob.h"
+#include "base/hashmap.h"
+#include "trace/ftrace/number_text.h"
+
+#define IDLE (1u << 31) /* beyond all thread numbers */
 
 static const struct {
 	const char *name;
 	const struct report_analysis *row;
 } analyses[] = {{"top", &analysis_top},
 		{"latency", &analysis_latency},
+		{"calls", &analysis_calls},
+		{"annotate", &analysis_annotate},
 #define ROW(name, help) {#name, &analysis_##name},
 		REPORT_ANALYSES(ROW)
 #undef ROW
@@ -61,7 +67,21 @@ void analysis_lost(struct analysis *a)
 		a->row->lost(a->state);
 }
 
-/* The first event of each role names it. */
+void analysis_hint_record(const struct report_analysis *row, struct diag *d)
+{
+	struct strbuf command = STRBUF_INIT;
+
+	if (row->record)
+		strbuf_addstr(&command, "pantrace record -e '");
+	for (u32 i = 0; row->record && row->record[i]; i++)
+		strbuf_addf(&command, "%s%s", i ? "," : "", row->record[i]);
+	if (row->record)
+		strbuf_addch(&command, '\'');
+	diag_hint(d, "`%s` records it", row->record ? command.data : row->record_command);
+	strbuf_release(&command);
+}
+
+/* Reports a missing role by its first event. */
 static bool has_needed(const struct analysis *a, struct diag *d)
 {
 	u64 missing = 0;
@@ -76,7 +96,7 @@ static bool has_needed(const struct analysis *a, struct diag *d)
 		}
 	}
 	if (missing)
-		diag_hint(d, "`pantrace record -e '%s'` records it", a->row->record);
+		analysis_hint_record(a->row, d);
 	return !missing;
 }
 
@@ -102,21 +122,56 @@ u64 analysis_number(struct recording *r, const char *const *names)
 	return v.kind == FIELD_INTEGER ? v.integer : 0;
 }
 
-u64 analysis_context(struct recording *r, const char *name)
+/* Two names get the same number once in 2^32 pairs. */
+static u64 host_of(const struct recorded_place *p)
 {
-	const struct field_value v = r->reader->value(r, name, false);
+	return p->host ? (u64)hash_bytes(p->host, strlen(p->host)) << 32 : 0;
+}
 
-	return v.kind == FIELD_INTEGER ? v.integer : 0;
+u64 analysis_host(struct recording *r)
+{
+	const struct recorded_place place = recording_place(r);
+
+	return host_of(&place);
+}
+
+u64 analysis_thread(struct recording *r)
+{
+	const struct recorded_place place = recording_place(r);
+
+	return host_of(&place) | (place.tid > 0 ? (u64)place.tid : IDLE | (u32)MAX(place.cpu, 0));
+}
+
+void analysis_refuse_sum(const char *field, struct diag *d)
+{
+	diag_error(d, NO_SPAN, "'%s' or its sum does not fit 63 bits", field);
+}
+
+u64 analysis_cpu(struct recording *r)
+{
+	const s64 cpu = recording_place(r).cpu;
+
+	return cpu > 0 ? (u64)cpu : 0;
+}
+
+void analysis_symbol(const struct recorded_frame *f, struct strbuf *out)
+{
+	if (f->symbol)
+		strbuf_addstr(out, f->symbol);
+	else
+		strbuf_addf(out, "0x%016" PRIx64, f->in_file);
 }
 
 void analysis_task(struct recording *r, bool by_comm, struct strbuf *out)
 {
-	const struct field_value comm = r->reader->value(r, "comm", false);
+	const struct recorded_place place = recording_place(r);
 
-	if (comm.kind == FIELD_TEXT)
-		strbuf_add(out, comm.text, comm.size);
+	if (place.comm)
+		strbuf_add(out, place.comm, place.comm_size);
 	else
 		strbuf_addch(out, '?');
-	if (!by_comm)
-		strbuf_addf(out, "-%" PRIu64, analysis_context(r, "tid"));
+	if (by_comm || r->reader->comm_says_who)
+		return;
+	strbuf_addch(out, '-');
+	text_unsigned(out, place.tid > 0 ? (u64)place.tid : 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --block: requests to disks, from when the driver got them to their end. */
+/* --block: latency of disk requests, from issue to completion. */
 #include <math.h>
 
 #include "base/hashmap.h"
@@ -31,10 +31,10 @@ struct kind {
 
 struct block {
 	struct arena arena;
-	struct hashmap requests; /* by u64 dev, sector, whether it has data */
-	struct hashmap kinds; /* by "8,0\0WS" */
+	struct hashmap requests; /* key: u64 host, device, sector, whether it carries data */
+	struct hashmap kinds; /* key: "8,0\0WS" */
 	struct strbuf key;
-	u64 open, cut; /* cut: where events were lost */
+	u64 open, cut; /* cut: open when events were lost */
 };
 
 static void *block_begin(const struct analysis_request *q, struct diag *d)
@@ -62,10 +62,10 @@ static void block_release(void *state)
 	free(b);
 }
 
-/* Requests to flush have no data; a write to the same place may be under way. */
-static struct request *request_of(struct block *b, u64 dev, u64 sector, bool is_empty)
+/* Flush requests carry no data, so one may be in flight at the same sector as a write. */
+static struct request *request_of(struct block *b, u64 host, u64 dev, u64 sector, bool is_empty)
 {
-	const u64 key[] = {dev, sector, is_empty};
+	const u64 key[] = {host, dev, sector, is_empty};
 	void **at = hashmap_put(&b->requests, key, sizeof(key), NULL);
 
 	if (!*at)
@@ -73,7 +73,7 @@ static struct request *request_of(struct block *b, u64 dev, u64 sector, bool is_
 	return *at;
 }
 
-/* dev_t inside the kernel: 20 bits of minor. */
+/* The kernel's dev_t has 20 bits of minor number. */
 static struct kind *kind_of(struct block *b, struct recording *r, u64 dev)
 {
 	const struct field_value op = r->reader->value(r, "rwbs", true);
@@ -123,7 +123,8 @@ static void block_feed(void *state, struct recording *r, u8 role)
 	struct block *const b = state;
 	const u64 dev = analysis_number(r, dev_field);
 	struct request *const q =
-		request_of(b, dev, analysis_number(r, sector_field), !analysis_number(r, sectors));
+		request_of(b, analysis_host(r), dev, analysis_number(r, sector_field),
+			   !analysis_number(r, sectors));
 
 	switch (role) {
 	case INSERT:
@@ -200,9 +201,12 @@ static void block_text(void *state, const struct table_style *style, struct strb
 			    b->open + b->cut);
 }
 
+static const char *const recorded[] = {"block:block_rq_*", NULL};
+
 const struct report_analysis analysis_block = {
 	.events = events,
-	.record = "block:block_rq_*",
+	.record = recorded,
+	.record_machine = true,
 	.begin = block_begin,
 	.feed = block_feed,
 	.lost = block_lost,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two tables of the same analysis side by side, what changed most first. What grows with the length
- * of a recording is compared as its share of the whole and as a rate a second; what does not (an
- * average, a maximum) as it is.
+ * Compares two tables of the same analysis and shows the largest changes first. Values that grow
+ * with the length of the recording are compared as a share of the total and as a rate per second;
+ * others (averages, maxima) are compared directly.
  */
 #include <math.h>
 
@@ -49,7 +49,10 @@ static u64 rounded(double v)
 	return (u64)(s64)llround(v);
 }
 
-/* Columns of what grows, of what does not. The hidden last one sorts. */
+/*
+ * Columns for values that grow with time, and for those that do not. The last, hidden one is the
+ * sort key.
+ */
 static const struct table_column grown[] = {
 	{"change_points", "CHANGE", TABLE_POINTS, false},
 	{"old_percent", "OLD", TABLE_PERCENT, false},
@@ -84,7 +87,7 @@ static void fill_plain(struct table_row *to, const u64 values[2])
 	to->values[WEIGHT] = (s64)to->values[0] < 0 ? -to->values[0] : to->values[0];
 }
 
-/* Rates of nanoseconds are shown in the unit of the column: milliseconds of it a second. */
+/* Rates of time are shown in the column's unit per second, for example milliseconds per second. */
 static double unit_of(enum table_unit unit)
 {
 	return unit == TABLE_MS ? 1e6 : unit == TABLE_US ? 1e3 : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* report --count: how many events there are of each kind. */
+/* report --count: the number of events of each kind. */
 #include <stdio.h>
 
 #include "base/escape.h"
@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "cmd/report/counts.h"
 
-/* Several kinds may have one name: in traces of several programs. */
+/* Several kinds may share a name, for example in traces of several programs. */
 static void count(void *arg, struct recorded_kind *k)
 {
 	struct hashmap *const counts = arg;

@@ -4,7 +4,7 @@
 
 #include "trace/recording.h"
 
-/* A line for each kind whose count is not 0, the most frequent first. */
+/* Prints a line for each kind that has events, the most frequent first. */
 void report_counts_print(struct recordings *all, bool is_json);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --faults: page faults of each thread: exceptions of the processor with what it says of them, or
- * what perf's counters of faults sampled.
+ * --faults: page faults of each thread, from the exception tracepoints (with the processor's error
+ * code) or from samples of perf's fault counters.
  */
 #include "base/hashmap.h"
 #include "cmd/report/analysis.h"
@@ -18,7 +18,7 @@ static const struct analysis_event events[] = {
 	{0},
 };
 
-/* Bits of x86's error code. */
+/* Bits of the x86 page fault error code. */
 #define CODE_WRITE (1u << 1)
 #define CODE_FETCH (1u << 4)
 
@@ -30,7 +30,7 @@ struct counts {
 struct faults {
 	const struct analysis_request *request;
 	struct arena arena;
-	struct hashmap tasks; /* struct counts by name */
+	struct hashmap tasks; /* name -> struct counts */
 	struct counts all;
 	struct strbuf key;
 };
@@ -80,7 +80,7 @@ static void faults_feed(void *state, struct recording *r, u8 role)
 	count(&f->all, role, n, code);
 }
 
-/* The same fault may have been recorded as several events: one way of counting is taken. */
+/* One fault may appear as several events, so only one source is counted. */
 static u64 total(const struct counts *c, const struct counts *all)
 {
 	if (all->of[USER] || all->of[KERNEL])
@@ -122,8 +122,11 @@ static void faults_finish(void *state, struct report_table *ret, struct diag *d)
 	table_sort(ret);
 }
 
+static const char *const recorded[] = {"minor-faults", "major-faults", NULL};
+
 const struct report_analysis analysis_faults = {
 	.events = events,
+	.record = recorded,
 	.begin = faults_begin,
 	.feed = faults_feed,
 	.finish = faults_finish,

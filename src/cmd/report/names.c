@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names that recordings declare. A misspelt name would select nothing without a word, so there is a
- * warning.
+ * Warns about names of events and fields that no recording declares: a misspelt name would silently
+ * select nothing.
  */
 #include "cmd/report/names.h"
 
@@ -10,9 +10,9 @@
 #include "kernel/tracefs/event_name.h"
 
 struct search {
-	const char *name; /* an event's glob, or a field */
-	size_t len; /* of the field, without what is behind a dot */
-	const char *glob; /* of the recording that is checked now */
+	const char *name; /* glob of an event, or name of a field */
+	size_t len; /* length of the field's name up to the first dot */
+	const char *glob; /* glob of the event in the recording being checked */
 	struct nearest near;
 };
 

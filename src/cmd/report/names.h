@@ -6,9 +6,8 @@
 #include "trace/recording.h"
 
 /*
- * Warns, with the nearest name, of each name that none of the recordings declares: globs of events,
- * fields in conditions, and other fields that were asked for (NULL = none). Called when everything
- * is read.
+ * For each name that no recording declares, prints a warning with the nearest one: globs of events,
+ * fields in conditions, and `fields` (may be NULL). Called after everything has been read.
  */
 void report_names_check(struct recordings *all, const struct expr *const *where, size_t nr_where,
 			const struct string_list *fields, struct diag *d);

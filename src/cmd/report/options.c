@@ -6,143 +6,192 @@
 static const struct option_spec options[] = {
 	SELECTION_OPTIONS(offsetof(struct arguments, selection)),
 	{'f', "format", "text|babeltrace|json|trace-cmd|perf|csv",
-	 "text (the default), babeltrace (byte for byte what babeltrace2 prints), json; of one "
-	 "file alone: trace-cmd, perf (as these print their own); of tables: csv",
+	 "text (the default), babeltrace (byte for byte as babeltrace2), json; for a single file: "
+	 "trace-cmd, perf (as these tools print it); for tables: csv",
 	 OPTION_STRING, offsetof(struct arguments, format)},
-	{0, "json", NULL, "one JSON object a line", OPTION_FLAG, offsetof(struct arguments, json)},
-	{'c', "count", NULL, "how many events there are of each kind", OPTION_FLAG,
+	{0, "json", NULL, "one JSON object per line", OPTION_FLAG,
+	 offsetof(struct arguments, json)},
+	{'c', "count", NULL, "the number of events of each kind", OPTION_FLAG,
 	 offsetof(struct arguments, count)},
+	{0, "locals", NULL,
+	 "the variables of each frame of a stack, from what `record --call-graph dwarf` has copied",
+	 OPTION_FLAG, offsetof(struct arguments, locals)},
 	{0, "utc", NULL, "times in UTC", OPTION_FLAG, offsetof(struct arguments, selection.utc)},
 	{0, "seconds", NULL, "times as seconds since the epoch", OPTION_FLAG,
 	 offsetof(struct arguments, seconds)},
-	{0, "live", NULL, "go on as the traces grow; Ctrl-C ends", OPTION_FLAG,
+	{0, "live", NULL, "follow traces that are being recorded; Ctrl-C ends", OPTION_FLAG,
 	 offsetof(struct arguments, live)},
-	{0, "hold", "MS", "with --live: wait this long for events of slower streams (1000)",
+	{0, "hold", "MS", "with --live: wait up to MS milliseconds for slower streams (1000)",
 	 OPTION_U64, offsetof(struct arguments, hold_ms)},
-	{0, "files", "DIRECTORY",
-	 "look for the traced programs' files here too, by build-id and by path; may be repeated",
-	 OPTION_LIST, offsetof(struct arguments, paths)},
-	{0, "kernel-clock", "NAME",
-	 "a trace.dat was recorded with this clock (mono, boot, tai, x86-tsc), whatever it says",
-	 OPTION_STRING, offsetof(struct arguments, kernel_clock)},
-	{0, "no-symbols", NULL, "addresses stay numbers", OPTION_FLAG,
-	 offsetof(struct arguments, no_symbols)},
-	{0, "no-pager", NULL, "print to the terminal, not into $PAGER (less)", OPTION_FLAG,
+	OPENING_OPTIONS(offsetof(struct arguments, opening)),
+	{0, "tui", NULL,
+	 "walk through tables (--top, unless another is asked for) in the terminal; ? explains the "
+	 "keys",
+	 OPTION_FLAG, offsetof(struct arguments, tui)},
+	{0, "no-pager", NULL, "do not use $PAGER (less)", OPTION_FLAG,
 	 offsetof(struct arguments, no_pager)},
 	{0, NULL, NULL, "Tables", OPTION_HEADING, 0},
 	{0, "top", "KEY[,KEY...]",
-	 "how many events there are by event, task, comm, pid, tid, cpu, symbol, object, caller, "
-	 "stack or a field, each key below the one before; without keys by event and task, and "
-	 "samples by event, comm, object and symbol; -n N shows N rows of each level",
+	 "count events by event, the thread that each was in (task, comm, pid, tid), cpu, "
+	 "symbol, object, caller, stack or another field, as a tree with a level for each key; "
+	 "the default is event,task, for samples "
+	 "event,comm,object,symbol; -n N shows N rows of each level",
 	 OPTION_OPTIONAL, offsetof(struct arguments, top)},
-	{0, "sum", "FIELD", "--top: sum this field up, with its percentiles", OPTION_STRING,
-	 offsetof(struct arguments, sum)},
-	{0, "children", NULL, "--top: a function also has what those had that it called",
-	 OPTION_FLAG, offsetof(struct arguments, children)},
+	{0, "sum", "FIELD", "--top: the sum and percentiles of this field instead of counts",
+	 OPTION_STRING, offsetof(struct arguments, sum)},
+	{0, "children", NULL, "--top: add the samples of callees to their callers", OPTION_FLAG,
+	 offsetof(struct arguments, children)},
 	{'g', "call-graph", "caller|callee",
-	 "--top: chains of calls below each row, from the outermost function on (caller), or from "
-	 "the innermost (callee, the default)",
+	 "--top: show call chains below each row, starting at the outermost function (caller) or "
+	 "at the innermost one (callee, the default); --locks: stacks instead of callers",
 	 OPTION_OPTIONAL, offsetof(struct arguments, call_graph)},
-	{0, "percent-limit", "P", "--top: leave out rows below this (with -g: 0.5)", OPTION_DOUBLE,
+	{0, "percent-limit", "P", "--top: hide rows below P percent (with -g: 0.5)", OPTION_DOUBLE,
 	 offsetof(struct arguments, percent_limit)},
 	{0, "latency", "FROM,TO[,KEY...]",
-	 "how long it takes from one event to another of the same KEY (the same thread); "
-	 "FROM and TO may have conditions, 'sys_enter /id == 0/'; KEY is a field of both, or "
-	 "FIELD=FIELD of the one and the other",
+	 "the time from event FROM to the next event TO with the same KEYs (default: the same "
+	 "thread); both may have conditions, 'sys_enter /id == 0/'; KEY is a field of both, or "
+	 "FIELD=FIELD if the names differ",
 	 OPTION_STRING, offsetof(struct arguments, latency)},
+	{0, "calls", "FUNCTION",
+	 "of the events whose call chain has FUNCTION: who called it, and what it called",
+	 OPTION_STRING, offsetof(struct arguments, calls)},
+	{0, "annotate", "FUNCTION",
+	 "the samples in FUNCTION itself by line of its source (which --files DIRECTORY finds, "
+	 "too) and by address",
+	 OPTION_STRING, offsetof(struct arguments, annotate)},
 #define ROW(name, help) {0, #name, NULL, help, OPTION_FLAG, offsetof(struct arguments, name)},
 	REPORT_ANALYSES(ROW)
 #undef ROW
-		{0, "per-task", NULL, "--syscalls: those of each thread", OPTION_FLAG,
-		 offsetof(struct arguments, per_task)},
+		{0, "per-task", NULL, "--syscalls, --locks, --exits: of each thread or virtual CPU",
+		 OPTION_FLAG, offsetof(struct arguments, per_task)},
+	{0, NULL, NULL, "Recorded now, in place of a recording: what a table is made of",
+	 OPTION_HEADING, 0},
+	LIVE_OPTIONS(offsetof(struct arguments, recording)),
+	{0, NULL, NULL, "Two recordings", OPTION_HEADING, 0},
 	{0, "compare", NULL,
-	 "the same table of two recordings, OLD and NEW: what changed most comes first",
-	 OPTION_FLAG, offsetof(struct arguments, compare)},
+	 "compare a table of two recordings, OLD and NEW, the largest changes first", OPTION_FLAG,
+	 offsetof(struct arguments, compare)},
 	{0},
 };
 
 const struct command_spec report_spec = {
 	.name = "report",
-	.synopsis = "[options] DIRECTORY|FILE...",
-	.summary = "show what was recorded, as lines or tables: CTF traces, of instrumented "
-		   "programs and LTTng's; a trace.dat of trace-cmd; a perf.data",
+	.synopsis = "[options] [DIRECTORY|FILE... | -- COMMAND...]",
+	.summary = "print recordings as lines or tables: CTF traces (ours and LTTng's), "
+		   "trace.dat (trace-cmd), perf.data, xentrace",
+	.command = "record what the table is made of while this command runs, and print it then",
 	.examples =
-		"pantrace report trace                          # every event, by time, of all "
-		"processes in it\n"
-		"pantrace report -e 'shop:*' -w 'seconds>=0.5' trace  # some of them\n"
-		"pantrace report -w 'prev_comm ~ \"make*\" && cpu == 1' trace.dat   # and of the "
-		"kernel\n"
-		"pantrace report --count trace                  # how many of each kind\n"
+		"pantrace report trace                          # all events, in order of time\n"
+		"pantrace report -e 'shop:*' -w 'seconds>=0.5' trace  # only some of them\n"
+		"pantrace report -w 'prev_comm ~ \"make*\" && cpu == 1' trace.dat\n"
+		"pantrace report --count trace                  # the number of events of each "
+		"kind\n"
 		"pantrace report --top trace.dat                # by event and thread\n"
 		"pantrace report --top perf.data                # by function (--children, -g)\n"
+		"pantrace report --tui perf.data                # walk through its tables\n"
+		"pantrace report --annotate main perf.data      # by line of the source (--calls)\n"
 		"pantrace report --top prev_comm -e sched_switch trace.dat   # by a field\n"
-		"pantrace report --latency 'sys_enter,sys_exit' trace.dat    # its distribution\n"
+		"pantrace report --latency 'sys_enter,sys_exit' trace.dat    # with its "
+		"distribution\n"
 		"pantrace report --sched trace.dat              # who waited for a CPU, how long\n"
-		"pantrace report --syscalls perf.data           # as strace -c\n"
+		"pantrace report --syscalls perf.data           # like strace -c\n"
+		"pantrace report --syscalls -- make             # recorded now: of a command\n"
+		"pantrace report --sched -d 5                   # of this machine, for 5 seconds\n"
+		"pantrace report --top -g -p 4242 -d 5          # where a process spends its "
+		"time\n"
+		"pantrace report --locks -n 10 perf.data        # who waited for which lock\n"
+		"pantrace report --functions trace.dat          # what function_graph measured\n"
+		"pantrace report --exits kvm.dat                # exits of virtual "
+		"machines; --vcpus\n"
+		"pantrace report --domains --tsc-mhz 2394.454 xen.trace      # what "
+		"xentrace recorded\n"
 		"pantrace report --compare --top comm old.data new.data      # what changed most\n"
 		"pantrace report --json trace | jq .fields      # for programs\n"
-		"pantrace report --live trace                   # as it is being recorded\n"
+		"pantrace report --locals shop.data             # variables in stacks\n"
+		"pantrace report --live trace                   # while it is being recorded\n"
 		"pantrace report host1/trace host2/trace        # two machines on one time line\n"
 		"pantrace report ~/lttng-traces/auto-20260101-120000\n"
-		"pantrace report -e 'sched:*' trace.dat          # kernel events that trace-cmd "
-		"recorded (-n, -c, -f trace-cmd)\n"
-		"pantrace report trace trace.dat                 # a program's events and the "
-		"kernel's "
-		"on one time line\n"
-		"pantrace report -e 'sched:*' -w 'comm == \"make\"' perf.data   # what perf "
-		"recorded, as perf script shows it\n",
+		"pantrace report -e 'sched:*' trace.dat          # what trace-cmd recorded "
+		"(-n, -c, -f trace-cmd)\n"
+		"pantrace report trace trace.dat                 # a program and the kernel on "
+		"one time line\n"
+		"pantrace report -e 'sched:*' -w 'comm == \"make\"' perf.data   # in the format of "
+		"perf script\n",
 	.details =
-		"A trace is a directory with a file named metadata (CTF 1.8); directories are "
-		"searched for them. Files may be compressed: "
-		"ring_0.zst, ring_0.gz. A stream that is damaged is read up to the damage, "
-		"which is named; the others are read to their end.\n\n"
+		"A CTF trace is a directory with a file named metadata (CTF 1.8); directories are "
+		"searched for them. Streams may be compressed: ring_0.zst, ring_0.gz. A damaged "
+		"stream is read up to the damage, which is reported; the other streams are read to "
+		"their end.\n\n"
 		"CONDITION compares fields with constants or with each other: == != < <= > >= & | "
-		"+ - ~ (a pattern of text), && || ! and parentheses. What is no field is comm, "
-		"pid, tid or cpu, or the label of an enum. An event that lacks a field passes only "
-		"if the rest decides.\n\n"
-		"Addresses (ip, callstack_user) get names when the trace says which files were "
-		"loaded where, and the files, or their debug files, "
-		"are found: under --files DIRECTORY, under /usr/lib/debug/.build-id, or at "
-		"their own path, with the same build-id.\n\n"
-		"A file is a trace.dat or a perf.data, also what perf record wrote to a pipe, or, "
-		"alone, text that perf script or trace-cmd report has printed; a "
-		"directory may hold some (NAME.dat, NAME.data). Alone a perf.data is printed as "
-		"perf script does, a trace.dat in "
-		"the kernel's own columns, with others (or with --json, --begin, --end) on their "
-		"time line. For that it must be known when its events were: from trace-cmd's "
-		"--date; "
-		"from a CTF trace of the same machine with the same clock (x86-tsc for ours, mono "
-		"for "
-		"LTTng's); from perf record -k mono; or, of the clocks mono, boot "
-		"and tai, because it was recorded on this machine "
-		"since that started.\n\n"
-		"In a table with several keys each stands below the one before, and what stands "
-		"below a row adds up to it. Samples weigh what they stand for, their period; "
-		"percentages of several kinds of events are of their numbers. Percentiles are "
-		"exact up to 1024 values, and at most 0.4 % too large above. --latency counts from "
-		"the last FROM before each TO; what is not in it is counted below it.\n\n"
-		"Lines of text say where events were lost (behind a '#'). What began before such a "
-		"place is not ended behind it in tables. On a terminal all is shown by $PAGER "
-		"(less), as git does it.\n\n"
-		"The exit code is 3 when the tracer says that events were lost, and 1 when "
-		"something could not be read.",
+		"+ - ~ (a pattern of text), && || ! and parentheses. A name that is not a field "
+		"may "
+		"be comm, pid, tid or cpu, or the label of an enum. An event that lacks a field "
+		"passes only if the rest of the condition decides.\n\n"
+		"Addresses (ip, callstack_user) are shown as symbols if the trace says which files "
+		"were mapped where, and the files or their debug files are found with the same "
+		"build-id: below --files DIRECTORY, below /usr/lib/debug/.build-id, or at their "
+		"own "
+		"path.\n\n"
+		"A file is a trace.dat, a perf.data (also from a pipe), a trace of xentrace, or, "
+		"given alone, the text of perf script or trace-cmd report. A directory may contain "
+		"such files (NAME.dat, NAME.data). A perf.data given alone is printed in the "
+		"format of perf script, a trace.dat in the kernel's own columns; several files, or "
+		"one with --json, --begin or --end, are merged on one time line. That needs a "
+		"clock they share: trace-cmd's --date; a CTF trace of the same machine with the "
+		"same clock (x86-tsc for ours, mono for LTTng's); perf record -k mono; or the "
+		"clocks mono, boot and tai for what this machine recorded since it booted.\n\n"
+		"--locals reads each frame's variables with the program's debug information from "
+		"the registers and the part of the stack that a sample has a copy of (record "
+		"--call-graph dwarf, perf's too). \"<not recorded>\" are those that lie "
+		"elsewhere: in static memory, behind the copied part, below the stack pointer "
+		"(functions that call none, the red zone), in a register that the functions "
+		"called since need not keep. A variable that the program has not set yet has the "
+		"value that its place had.\n\n"
+		"In a table with several keys, the rows below a row add up to it. A sample weighs "
+		"its period; percentages over several kinds of events are percentages of their "
+		"counts. Percentiles are exact up to 1024 values, and at most 0.4 % too large for "
+		"more. --latency measures from the last FROM before each TO; events without a "
+		"partner are counted below the table. With KEYs the two may be on different hosts "
+		"(the number of a request); a thread belongs to one host.\n\n"
+		"--exits and --vcpus read a host's kvm:* events. An exit lasts until the next "
+		"entry, as in perf kvm stat. --vcpus divides that time if sched:sched_switch and "
+		"sched:sched_waking were recorded, too.\n\n"
+		"For Xen, --exits and --domains read what xentrace wrote in dom0 (Xen 4.6 to "
+		"4.17). An exit also ends when the virtual CPU stops running, as in xenalyze. "
+		"Times are the host's TSC: --tsc-mhz gives its frequency; without it they are "
+		"printed as cycles, and tables of times are refused. With --kernel-clock x86-tsc "
+		"and a recording of programs in dom0 (record -u), made since the host started, "
+		"both are on one time line. The same goes for guests whose TSC has no offset: PV "
+		"guests.\n\n"
+		"--locks knows callers where stacks were recorded: perf record -g, or `pantrace "
+		"record -e lock:contention_begin -R stacktrace -e lock:contention_end -e "
+		"'syscalls:sys_*_futex'`. A futex is a lock of one process; a trace.dat of "
+		"trace-cmd does not say which, so there it counts as a lock of one thread.\n\n"
+		"With -- COMMAND, -p, -a or -d a table is recorded now, into a file without a name "
+		"that is gone at the end: of the command or process and what it starts, "
+		"--sched, --block and --vcpus of the whole machine meanwhile. --top counts the "
+		"event of -e, else samples of where time goes. The exit code is the command's.\n\n"
+		"In text, a line that begins with '#' says where events were lost. A table never "
+		"pairs an event before such a place with one after it. On a terminal the output "
+		"goes through $PAGER (less), as git does it.\n\n"
+		"The exit code is 3 if events were lost, and 1 if something could not be read.",
 	.options = options,
 };
 
 /*
- * A file alone is printed as the tool that it is of would, unless a time line is asked for; so is
- * one that was to be and is not there.
+ * A single file is printed in the style of the tool that wrote it, unless a merged time line is
+ * asked for. A file that does not exist is treated the same, so that the error names it.
  */
 static const char *style_of(const struct arguments *a, char **paths, bool is_table)
 {
 	const bool has_style = a->format && recording_is_style(a->format);
 
 	if (is_table && !a->selection.begin && !a->selection.end && !a->selection.utc &&
-	    !a->seconds && !a->kernel_clock && (a->compare || !paths[1]))
+	    !a->seconds && !a->opening.clock && (a->compare || !paths[1]))
 		return recording_recognise(*paths) ? "" : NULL;
 	if (paths[1] || !(recording_recognise(*paths) || (has_style && access(*paths, R_OK))) ||
 	    a->json || a->selection.begin || a->selection.end || a->selection.utc || a->seconds ||
-	    a->kernel_clock || a->live || (a->format && !has_style))
+	    a->opening.clock || a->live || (a->format && !has_style))
 		return NULL;
 	return has_style ? a->format : "";
 }
@@ -172,6 +221,40 @@ static int format_parse(const struct arguments *a, const char *style, enum ctf_f
 				   a->format);
 }
 
+/* Refuses what does not go with --tui. */
+static int check_tui(const struct arguments *a)
+{
+	const struct {
+		const char *name;
+		bool is_asked;
+	} refused[] = {
+		{"--json", a->json}, {"--format", a->format},	{"--count", a->count},
+		{"--live", a->live}, {"--compare", a->compare}, {"--limit", a->selection.limit},
+	};
+
+	for (size_t i = 0; a->tui && i < ARRAY_SIZE(refused); i++)
+		if (refused[i].is_asked)
+			return options_usage_error(&report_spec, "--tui does not go with %s",
+						   refused[i].name);
+	return 0;
+}
+
+/* They stand in stacks, below the frames, which tables and counts do not print. */
+static int check_locals(const struct arguments *a, const struct report_analysis *table)
+{
+	const char *const other = !a->locals		  ? NULL
+				  : table		  ? "a table of events"
+				  : a->count		  ? "--count"
+				  : a->opening.no_symbols ? "--no-symbols"
+							  : NULL;
+
+	return other ? options_usage_error(&report_spec,
+					   "--locals prints events with their stacks: it does not "
+					   "go with %s",
+					   other)
+		     : 0;
+}
+
 static int choose_analysis(const struct arguments *a, const struct report_analysis **ret)
 {
 	const struct {
@@ -179,10 +262,13 @@ static int choose_analysis(const struct arguments *a, const struct report_analys
 		bool is_asked;
 	} asked[] = {
 		{"latency", a->latency},
+		{"calls", a->calls},
+		{"annotate", a->annotate},
 #define ROW(name, help) {#name, a->name},
 		REPORT_ANALYSES(ROW)
 #undef ROW
-			{"top", a->top || a->sum || a->children || a->call_graph || a->compare},
+			{"top",
+			 a->top || a->sum || a->children || a->call_graph || a->compare || a->tui},
 	};
 	const char *chosen = NULL;
 
@@ -214,9 +300,11 @@ int report_ask(const struct arguments *a, char **paths, struct asked *ret)
 	int rc;
 
 	*ret = (struct asked){.arguments = a};
-	rc = choose_analysis(a, &ret->row);
+	rc = check_tui(a) ?: choose_analysis(a, &ret->row);
 	for (size_t i = 0; i < ARRAY_SIZE(table_formats) && a->format; i++)
 		is_table_format |= str_eq(a->format, table_formats[i]);
+	if (!rc)
+		rc = check_locals(a, ret->row);
 	if (!rc && ret->row && !is_table_format)
 		rc = options_usage_error(&report_spec, "a table is text, json or csv, not '%s'",
 					 a->format);
@@ -238,6 +326,8 @@ int report_ask(const struct arguments *a, char **paths, struct asked *ret)
 					 ?: a->call_graph ? 0.5
 							  : 0,
 		.latency = a->latency,
+		.function = a->calls ?: a->annotate,
+		.files = a->opening.files,
 		.by_comm = a->compare,
 		.per_task = a->per_task,
 	};
@@ -245,7 +335,7 @@ int report_ask(const struct arguments *a, char **paths, struct asked *ret)
 }
 
 /*
- * `--top KEYS` and `-g MODE` may stand without "=": a word behind them is theirs, unless it is a
+ * `--top KEYS` and `-g MODE` work without "=": the next word is the argument, unless it is a
  * recording.
  */
 void report_join_words(struct arena *arena, int *argc, char **argv)

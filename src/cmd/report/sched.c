@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --sched: what each thread did: on a CPU, ready and waiting for one (since it was woken, or since
- * another took its CPU), or asleep.
+ * --sched: time of each thread on a CPU, waiting for one (since it was woken or preempted), and
+ * asleep.
  */
+#include "base/escape.h"
 #include "base/hashmap.h"
 #include "cmd/report/analysis.h"
 
@@ -36,8 +37,8 @@ struct thread {
 	u32 tid;
 	const char *comm;
 	enum doing doing;
-	s64 since_ns; /* that it does so */
-	u32 cpu; /* that it ran on last */
+	s64 since_ns; /* the current state began */
+	u32 cpu; /* CPU that it last ran on */
 	bool has_run;
 	u64 switches, waits, wakeups, wakings, migrations, moves, preempted;
 	s64 on_ns, wait_ns, wait_max_ns, wait_max_at, sleep_ns;
@@ -48,11 +49,18 @@ struct cpu {
 	s64 last_ns, span_ns, idle_ns;
 };
 
+/* Numbers of threads and CPUs are those of one host. */
+struct host {
+	u64 key; /* analysis_host() */
+	const char *name;
+	VECTOR(struct cpu) cpus;
+};
+
 struct sched {
 	const struct analysis_request *request;
 	struct arena arena;
-	struct hashmap threads; /* by u32 tid */
-	VECTOR(struct cpu) cpus;
+	struct hashmap threads; /* by u64: host and tid */
+	VECTOR(struct host) hosts;
 	bool has_wakeups, has_migrations;
 };
 
@@ -69,14 +77,17 @@ static void sched_release(void *state)
 	struct sched *const s = state;
 
 	hashmap_release(&s->threads);
-	vector_free(&s->cpus);
+	for (size_t i = 0; i < s->hosts.len; i++)
+		vector_free(&s->hosts.items[i].cpus);
+	vector_free(&s->hosts);
 	arena_release(&s->arena);
 	free(s);
 }
 
-static struct thread *thread_of(struct sched *s, u32 tid)
+static struct thread *thread_of(struct sched *s, u64 host, u32 tid)
 {
-	void **at = hashmap_put(&s->threads, &tid, sizeof(tid), NULL);
+	const u64 key = host | tid;
+	void **at = hashmap_put(&s->threads, &key, sizeof(key), NULL);
 
 	if (!*at) {
 		struct thread *t = *at = arena_new(&s->arena, struct thread);
@@ -97,7 +108,7 @@ static void name(struct sched *s, struct thread *t, struct recording *r, const c
 
 /* ---- events ---- */
 
-/* Of the bits of a state those below 0x100 say what it sleeps for; above, that it was preempted. */
+/* Bits below 0x100 of prev_state say why it sleeps; higher ones that it was preempted. */
 static void goes(struct thread *t, struct recording *r)
 {
 	const struct field_value state = r->reader->value(r, *prev_state, true);
@@ -124,7 +135,7 @@ static void comes(struct thread *t, s64 ns, u32 cpu)
 {
 	if (t->doing == READY && ns >= t->since_ns)
 		waited(t, ns);
-	else if (t->doing == SLEEPS) /* nobody recorded who woke it */
+	else if (t->doing == SLEEPS) /* its wakeup was not recorded */
 		t->sleep_ns += ns - t->since_ns;
 	t->moves += t->has_run && t->cpu != cpu;
 	t->has_run = true;
@@ -134,29 +145,43 @@ static void comes(struct thread *t, s64 ns, u32 cpu)
 	t->switches++;
 }
 
-static struct cpu *cpu_of(struct sched *s, u32 number)
+static struct host *host_of(struct sched *s, struct recording *r, u64 key)
 {
-	while (s->cpus.len <= number)
-		vector_push(&s->cpus, (struct cpu){0});
-	return &s->cpus.items[number];
+	const char *name;
+
+	for (size_t i = 0; i < s->hosts.len; i++)
+		if (s->hosts.items[i].key == key)
+			return &s->hosts.items[i];
+	name = recording_place(r).host;
+	vector_push(&s->hosts,
+		    (struct host){.key = key, .name = arena_strdup(&s->arena, name ?: "?")});
+	return &s->hosts.items[s->hosts.len - 1];
+}
+
+static struct cpu *cpu_of(struct host *h, u32 number)
+{
+	while (h->cpus.len <= number)
+		vector_push(&h->cpus, (struct cpu){0});
+	return &h->cpus.items[number];
 }
 
 static void switched(struct sched *s, struct recording *r)
 {
-	const u32 number = (u32)analysis_context(r, "cpu");
+	const u32 number = (u32)analysis_cpu(r);
 	const u32 from = (u32)analysis_number(r, prev_pid), to = (u32)analysis_number(r, next_pid);
+	const u64 host = analysis_host(r);
 	struct thread *t;
 	struct cpu *c;
 
 	if (number >= CPUS_MAX)
 		return;
-	c = cpu_of(s, number);
+	c = cpu_of(host_of(s, r, host), number);
 	if (!c->is_known)
 		c->last_ns = r->ns;
 	c->is_known = true;
 	c->span_ns += r->ns - c->last_ns;
 	if (from) {
-		t = thread_of(s, from);
+		t = thread_of(s, host, from);
 		name(s, t, r, "prev_comm");
 		t->on_ns += r->ns - c->last_ns;
 		goes(t, r);
@@ -165,16 +190,16 @@ static void switched(struct sched *s, struct recording *r)
 	}
 	c->last_ns = r->ns;
 	if (to) {
-		t = thread_of(s, to);
+		t = thread_of(s, host, to);
 		name(s, t, r, "next_comm");
 		comes(t, r->ns, number);
 	}
 }
 
-/* The first to say so counts: waking is before wakeup. */
+/* Takes the first of sched_waking and sched_wakeup. */
 static void woken(struct sched *s, struct recording *r, bool is_waking)
 {
-	struct thread *const t = thread_of(s, (u32)analysis_number(r, woken_pid));
+	struct thread *const t = thread_of(s, analysis_host(r), (u32)analysis_number(r, woken_pid));
 
 	s->has_wakeups |= !is_waking;
 	*(is_waking ? &t->wakings : &t->wakeups) += 1;
@@ -197,7 +222,7 @@ static void sched_feed(void *state, struct recording *r, u8 role)
 		break;
 	case MIGRATE:
 		s->has_migrations = true;
-		thread_of(s, (u32)analysis_number(r, woken_pid))->migrations++;
+		thread_of(s, analysis_host(r), (u32)analysis_number(r, woken_pid))->migrations++;
 		break;
 	default:
 		woken(s, r, role == WAKING);
@@ -210,8 +235,9 @@ static void sched_lost(void *state)
 
 	hashmap_each (&s->threads, e)
 		((struct thread *)e->value)->doing = UNKNOWN;
-	for (size_t i = 0; i < s->cpus.len; i++)
-		s->cpus.items[i].is_known = false;
+	for (size_t i = 0; i < s->hosts.len; i++)
+		for (size_t k = 0; k < s->hosts.items[i].cpus.len; k++)
+			s->hosts.items[i].cpus.items[k].is_known = false;
 }
 
 /* ---- the table ---- */
@@ -295,24 +321,39 @@ static void sched_finish(void *state, struct report_table *ret, struct diag *d)
 	table_sort(ret);
 }
 
+static void add_cpus(const struct host *h, bool is_named, struct strbuf *out)
+{
+	for (size_t i = 0; i < h->cpus.len; i++) {
+		const struct cpu *const c = &h->cpus.items[i];
+		const double idle = (double)c->idle_ns, span = (double)c->span_ns;
+
+		if (!c->span_ns)
+			continue;
+		if (is_named) {
+			escape_line(out, h->name, strlen(h->name));
+			strbuf_addch(out, ' ');
+		}
+		strbuf_addf(out, "CPU %zu: %.3f of %.3f ms idle (%.1f%%)\n", i, idle / 1e6,
+			    span / 1e6, 100 * idle / span);
+	}
+}
+
 static void sched_text(void *state, const struct table_style *style, struct strbuf *out)
 {
 	const struct sched *const s = state;
 
 	strbuf_addch(out, '\n');
-	for (size_t i = 0; i < s->cpus.len; i++) {
-		const struct cpu *const c = &s->cpus.items[i];
-		const double idle = (double)c->idle_ns, span = (double)c->span_ns;
-
-		if (c->span_ns)
-			strbuf_addf(out, "CPU %zu: %.3f of %.3f ms idle (%.1f%%)\n", i, idle / 1e6,
-				    span / 1e6, 100 * idle / span);
-	}
+	for (size_t i = 0; i < s->hosts.len; i++)
+		add_cpus(&s->hosts.items[i], s->hosts.len > 1, out);
 }
+
+static const char *const recorded[] = {"sched:sched_switch", "sched:sched_wakeup*",
+				       "sched:sched_migrate_task", NULL};
 
 const struct report_analysis analysis_sched = {
 	.events = events,
-	.record = "sched:sched_switch,sched:sched_wakeup*,sched:sched_migrate_task",
+	.record = recorded,
+	.record_machine = true,
 	.begin = sched_begin,
 	.feed = sched_feed,
 	.lost = sched_lost,

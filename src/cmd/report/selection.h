@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which events of recordings are meant: the options that the commands on recordings share. */
+/* Selects events of recordings: options shared by report, convert and the pictures. */
 #ifndef PANTRACE_CMD_REPORT_SELECTION_H
 #define PANTRACE_CMD_REPORT_SELECTION_H
 
 #include "base/options.h"
+#include "cmd/report/opening.h"
 #include "lang/predicate/recorded.h"
 #include "trace/recording.h"
 
@@ -14,7 +15,7 @@ struct selection_arguments {
 	u64 limit;
 };
 
-/* Rows of an option table; AT: where the struct above lies in the values of the options. */
+/* Rows of an option table. AT: offset of struct selection in the options' values. */
 /* clang-format off */
 #define SELECTION_OPTIONS(AT)                                                                      \
 	{'e', "event", "GLOB", "only events whose name matches, as in 'app:*'; may be repeated",   \
@@ -24,7 +25,8 @@ struct selection_arguments {
 	 "FIELD=VALUE takes * and ?; may be repeated",                                             \
 	 OPTION_LIST, (AT) + offsetof(struct selection_arguments, where)},                         \
 	{'b', "begin", "TIME",                                                                     \
-	 "from this time on: HH:MM:SS, YYYY-MM-DD HH:MM:SS, or seconds since the epoch",           \
+	 "from this time on: HH:MM:SS, YYYY-MM-DD HH:MM:SS, or seconds since the epoch (of a "     \
+	 "picture of one recording that does not know the day: as recorded)",                      \
 	 OPTION_STRING, (AT) + offsetof(struct selection_arguments, begin)},                       \
 	{'E', "end", "TIME", "up to this time", OPTION_STRING,                                     \
 	 (AT) + offsetof(struct selection_arguments, end)},                                        \
@@ -32,20 +34,39 @@ struct selection_arguments {
 	 (AT) + offsetof(struct selection_arguments, limit)}
 /* clang-format on */
 
+/*
+ * For recordings_options.recorded_times: of one recording, unless --begin or --end is of a clock on
+ * a day, which only recordings that know it have.
+ */
+bool selection_takes_recorded(const struct selection_arguments *a, const char *const *paths);
+
 struct selection {
 	const struct selection_arguments *arguments;
 	VECTOR(const struct expr *) where;
 	s64 begin_ns, end_ns;
-	bool is_all; /* neither conditions nor times */
-	u64 count; /* of events that passed */
+	bool is_all; /* no conditions and no times */
+	u64 count; /* number of events that passed */
 };
 
-/* Conditions, before recordings are opened; in the diag's arena. 0 or -EINVAL with a diagnostic. */
+/*
+ * Parses the conditions; called before recordings are opened. Uses the diag's arena. Returns 0 or
+ * -EINVAL with a diagnostic.
+ */
 int selection_conditions(struct selection *s, struct diag *d);
-/* Times, when they are. 0, or EXIT_USAGE, told. */
+/*
+ * Parses the times; called once recordings are open. Returns 0, or EXIT_USAGE after printing why.
+ */
 int selection_window(struct selection *s, struct recordings *all, const struct command_spec *spec);
+/*
+ * Both, and opens the recordings in between: ALL, which is new. Returns 0, or an exit code; what is
+ * wrong is in the diagnostic, or said.
+ */
+int selection_open(struct selection *s, struct recordings *all, const char *const *paths,
+		   const struct command_spec *spec, struct diag *d);
+/* Does the condition hold for the event that r is at? */
+bool condition_holds(const struct expr *e, struct recording *r);
 bool selection_holds(const struct selection *s, struct recording *r);
-/* Counts those that pass. */
+/* Also counts the events that pass. */
 static inline bool selection_passes(struct selection *s, struct recording *r)
 {
 	const bool yes = s->is_all || selection_holds(s, r);
@@ -53,8 +74,14 @@ static inline bool selection_passes(struct selection *s, struct recording *r)
 	s->count += yes;
 	return yes;
 }
-/* The limit is reached. */
+/* True once the limit is reached. */
 bool selection_is_over(const struct selection *s);
+/*
+ * The next event that passes, until the limit; its `lost` includes what was lost before the events
+ * that were left out since the one before. NULL: the end, or a time so far off that differences of
+ * times would overflow (a diagnostic).
+ */
+struct recording *selection_next(struct selection *s, struct recordings *all, struct diag *d);
 void selection_release(struct selection *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --syscalls: as strace -c; times are those of the clock, from the entry to the return. */
+/* --syscalls: a summary like that of strace -c. Times are wall clock, from entry to return. */
 #include <math.h>
 
 #include "arch/arch.h"
@@ -24,23 +24,23 @@ static const char *const ret_fields[] = {"ret", NULL};
 
 struct entered {
 	s64 ns;
-	const char *name; /* NULL = not in a call */
+	const char *name; /* NULL = not in a system call */
 };
 
 struct call {
-	const char *task, *name; /* task: NULL = of all */
+	const char *task, *name; /* task: NULL = all tasks */
 	u64 calls, errors;
-	struct quantiles took; /* of those whose entry was recorded */
+	struct quantiles took; /* over the calls whose entry was recorded */
 };
 
 struct syscalls {
 	const struct analysis_request *request;
 	struct arena arena;
-	struct hashmap threads; /* by u32 tid: struct entered */
-	struct hashmap calls; /* by "TASK\0NAME" */
+	struct hashmap threads; /* by analysis_thread() -> struct entered */
+	struct hashmap calls; /* key: "TASK\0NAME" */
 	struct hashmap names; /* each once */
 	struct strbuf key;
-	u64 open, cut; /* cut: where events were lost */
+	u64 open, cut; /* cut: open when events were lost */
 };
 
 static void *syscalls_begin(const struct analysis_request *q, struct diag *d)
@@ -66,7 +66,7 @@ static void syscalls_release(void *state)
 	free(s);
 }
 
-/* "syscalls:sys_enter_openat", "syscall_exit_openat": behind the second '_'. */
+/* The part after the second '_' of "syscalls:sys_enter_openat" or "syscall_exit_openat". */
 static const char *name_of(struct syscalls *s, struct recording *r)
 {
 	const char *const full = r->kind->name;
@@ -115,9 +115,9 @@ static struct call *call_of(struct syscalls *s, struct recording *r, const char 
 static void syscalls_feed(void *state, struct recording *r, u8 role)
 {
 	struct syscalls *const s = state;
-	const u32 tid = (u32)analysis_context(r, "tid");
+	const u64 thread = analysis_thread(r);
 	const char *const name = name_of(s, r);
-	void **at = hashmap_put(&s->threads, &tid, sizeof(tid), NULL);
+	void **at = hashmap_put(&s->threads, &thread, sizeof(thread), NULL);
 	struct entered *e = *at;
 	struct call *c;
 	s64 ret;
@@ -227,9 +227,11 @@ static void syscalls_text(void *state, const struct table_style *style, struct s
 			    s->open + s->cut);
 }
 
+static const char *const recorded[] = {"raw_syscalls:*", NULL};
+
 const struct report_analysis analysis_syscalls = {
 	.events = events,
-	.record = "raw_syscalls:*",
+	.record = recorded,
 	.begin = syscalls_begin,
 	.feed = syscalls_feed,
 	.lost = syscalls_lost,

@@ -65,8 +65,8 @@ static u64 add_sign(struct strbuf *out, u64 value, enum table_unit unit)
 	return is_negative ? -value : value;
 }
 
-static void add_text(struct strbuf *out, u64 value, enum table_unit unit,
-		     const struct table_style *style)
+void table_value_text(u64 value, enum table_unit unit, const struct table_style *style,
+		      struct strbuf *out)
 {
 	if (unit != TABLE_COUNT && unit != TABLE_TIME)
 		value = add_sign(out, value, unit);
@@ -98,7 +98,7 @@ static void add_text(struct strbuf *out, u64 value, enum table_unit unit,
 	}
 }
 
-/* JSON and CSV: times and durations are nanoseconds. */
+/* In JSON and CSV, times and durations are in nanoseconds. */
 struct number {
 	u64 value;
 	enum table_unit unit;
@@ -137,11 +137,11 @@ struct printer {
 	struct arena arena;
 	struct sink sink;
 	struct sink_column columns[TABLE_COLUMNS + TABLE_KEYS + 2];
-	u32 nr_columns; /* of numbers; names follow */
+	u32 nr_columns; /* the numbers; the names come after them */
 	bool is_text;
 };
 
-/* Lines of a name (a call chain, innermost first) are a list. */
+/* The lines of a name (a call chain, innermost first) become a list. */
 static void add_lines(const void *arg, struct json *j)
 {
 	const char *line = arg;
@@ -154,7 +154,7 @@ static void add_lines(const void *arg, struct json *j)
 	json_end(j, ']');
 }
 
-/* -g: where in call trees the row is, from the end that the tree begins with. */
+/* -g: the row's path in the call tree, from its root. */
 struct frames {
 	const struct report_table *table;
 	const struct table_row *row;
@@ -228,13 +228,13 @@ static const char *shown(struct printer *p, u64 value, enum table_unit unit)
 	struct strbuf text = STRBUF_INIT;
 	const char *ret;
 
-	add_text(&text, value, unit, p->style);
+	table_value_text(value, unit, p->style, &text);
 	ret = arena_strdup(&p->arena, text.data);
 	strbuf_release(&text);
 	return ret;
 }
 
-/* As wide as the widest value. */
+/* Makes each column as wide as its widest value. */
 static void fit(struct printer *p)
 {
 	const struct report_table *const t = p->table;
@@ -254,7 +254,7 @@ static void fit(struct printer *p)
 	p->columns[p->nr_columns + (t->is_flat ? t->nr_keys - 1 : 0)].width = 0;
 }
 
-/* Lines after the first stand below it. */
+/* Lines after the first are printed below it. */
 static const char *tree_name(struct printer *p, const char *name, u32 depth)
 {
 	int indent = 2 * (int)depth;
@@ -292,16 +292,15 @@ static void print_text_row(struct printer *p, const struct table_row *row, bool 
 			!only_sums || is_sum ? shown(p, row->values[n], t->columns[n].unit) : "");
 	}
 	if (t->is_flat && !only_sums)
-		for (u32 i = 0; i < t->nr_keys; i++)
+		for (u32 i = 0; i < row->depth; i++)
 			values[n++] = SINK_TEXT(row->names[i]);
-	else
-		values[n++] = SINK_SHOWN(tree_name(p, row->names[row->depth], row->depth));
+	values[n++] = SINK_SHOWN(tree_name(p, row->names[row->depth], t->is_flat ? 0 : row->depth));
 	while (n < ARRAY_SIZE(values))
 		values[n++] = SINK_SHOWN("");
 	p->sink.format->row(&p->sink, values);
 }
 
-/* For programs: what stands above others is left out, its parts are all there. */
+/* JSON and CSV have only leaf rows: sums over others are left out. */
 static void print_data_row(struct printer *p, const struct table_row *row)
 {
 	const struct report_table *const t = p->table;
@@ -324,7 +323,7 @@ static void print_data_row(struct printer *p, const struct table_row *row)
 	p->sink.format->row(&p->sink, values);
 }
 
-/* "(12 more)" with their sums, for the row at `at` and those of its level behind it. */
+/* Prints "(12 more)" with the sums of the row at `at` and the rows after it on its level. */
 static void print_rest(struct printer *p, size_t at)
 {
 	const struct report_table *const t = p->table;
@@ -374,7 +373,7 @@ static void print_rows(struct printer *p)
 	vector_free(&printed);
 }
 
-/* CSV of the sink has no titles. */
+/* The sink prints no CSV header. */
 static void print_csv_titles(struct printer *p, struct strbuf *out)
 {
 	bool is_first = true;

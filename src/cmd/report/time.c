@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* "56.789": all nine digits count, which a double would not keep of seconds since the epoch. */
+/*
+ * Parses "56.789" with all nine digits: a double could not keep them for seconds since the epoch.
+ */
 static int seconds_parse(const char *text, s64 *ret)
 {
 	u64 seconds, unit = 100000000, rest = 0;

@@ -5,12 +5,12 @@
 #include "base/strbuf.h"
 
 /*
- * "2026-01-31 12:34:56.789", seconds since the epoch, or "12:34:56.789", which is of the day of
- * day_of_ns: nanoseconds since the epoch. 0 or -EINVAL.
+ * Parses "2026-01-31 12:34:56.789", seconds since the epoch, or "12:34:56.789" on the day of
+ * day_of_ns. Gives nanoseconds since the epoch. Returns 0 or -EINVAL.
  */
 int report_time_parse(const char *text, bool utc, s64 day_of_ns, s64 *ret);
 
-/* "12:34:56.789012345"; as_recorded, of no known day: "36586.371974012". */
+/* Appends "12:34:56.789012345", or with as_recorded (the day is unknown) "36586.371974012". */
 void report_time_text(s64 ns, bool utc, bool as_recorded, struct strbuf *out);
 
 #endif

@@ -65,6 +65,8 @@ static int copy_binary(int from, int to)
 	while (at < end) {
 		const ssize_t n = sendfile(to, from, &at, (size_t)(end - at));
 
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n <= 0)
 			return n < 0 ? -errno : -EIO;
 	}

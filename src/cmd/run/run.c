@@ -8,13 +8,16 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "cmd/fmt.h"
+#include "cmd/run/guest.h"
 #include "cmd/list/list.h"
 #include "kernel/sandbox/sandbox.h"
 #include "lang/syntax/parse.h"
+#include "trace/agent/reach.h"
+#include "view/server/server.h"
 
 struct run_options {
 	struct run_config run;
-	const char *program, *pid, *unwind_pid, *format, *buffering, *mode;
+	const char *program, *pid, *unwind_pid, *format, *buffering, *mode, *engine, *guest;
 	struct string_list includes;
 	bool test, bench, fmt, info, version, help;
 };
@@ -28,6 +31,18 @@ static const struct option_spec run_table[] = {
 	{'p', "pid", "PID", "trace this process, until it ends", OPTION_STRING, O(pid)},
 	{'l', "list", NULL, "list probes (of a pattern, or of the script)", OPTION_FLAG,
 	 O(run.list_only)},
+	{0, "from", "FILE",
+	 "run over this recording (trace.dat, perf.data, a directory) instead of live; may be "
+	 "repeated",
+	 OPTION_LIST, O(run.from)},
+	{0, "guest", "WHERE",
+	 "run on another machine, by its `pantrace agent`: " AGENT_WAYS
+	 "; with a script, its arguments and -f only",
+	 OPTION_STRING, O(guest)},
+	{0, "engine", "kernel|user",
+	 "where programs run: in the kernel (the default), or in pantrace, over events of a trace "
+	 "buffer, where bpf(2) is refused",
+	 OPTION_STRING, O(engine)},
 	{0, "unsafe", NULL, "allow system(), signal() and the like", OPTION_FLAG, O(run.unsafe)},
 	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, O(run.keep_privileges)},
 	{'I', NULL, "DIR", "where #include looks", OPTION_LIST, O(run.input.include_dirs)},
@@ -37,6 +52,16 @@ static const struct option_spec run_table[] = {
 	{0, "btf", "FILE", "BTF of the kernel (/dev/null: do without)", OPTION_STRING, O(run.btf)},
 	{0, NULL, NULL, "Output", OPTION_HEADING, 0},
 	{'o', "output", "FILE", "write to a file", OPTION_STRING, O(run.output)},
+	{0, "page", "FILE",
+	 "instead, a page of HTML: maps as tables, histograms as bars, time series as "
+	 "lines, stacks as flame graphs",
+	 OPTION_STRING, O(run.page)},
+	{0, "serve", NULL,
+	 "instead, the same page live, to a browser on this machine; the address is printed",
+	 OPTION_FLAG, O(run.serve)},
+	{0, "idle", "SECONDS",
+	 "with --serve: serve on after the run, until no page has been open so long (default 300)",
+	 OPTION_SECONDS, O(run.idle_ns)},
 	{'f', "format", "text|json", "text or json", OPTION_STRING, O(format)},
 	{'B', NULL, "line|full|none", "buffering: line, full or none", OPTION_STRING, O(buffering)},
 	{'q', "quiet", NULL, "no messages but errors", OPTION_FLAG, O(run.quiet)},
@@ -90,7 +115,9 @@ static const struct command_spec run_spec = {
 	.examples = "  pantrace -e 'tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", "
 		    "comm, str(args.filename)) }'\n"
 		    "  pantrace -e 'profile:hz:99 { @[ustack] = count() }' -c ./program\n"
-		    "  pantrace script.bt 100\n",
+		    "  pantrace script.bt 100\n"
+		    "  pantrace --from trace.dat script.bt\n"
+		    "  pantrace run --guest db script.bt   # in a guest\n",
 	.options = run_table,
 };
 
@@ -133,6 +160,31 @@ static int parse_word(const char *value, const char *const *words, const char *w
 	return -EINVAL;
 }
 
+/* What has no meaning over a recording. */
+static int check_from(const struct run_options *o)
+{
+	const struct run_config *r = &o->run;
+	const struct {
+		const char *option;
+		bool is_given;
+	} live[] = {{"-c", r->command != NULL},
+		    {"-p", o->pid != NULL},
+		    {"--aot", r->standalone != NULL},
+		    {"--dwarf-pid", o->unwind_pid != NULL},
+		    {"--test", o->test},
+		    {"--bench", o->bench},
+		    {"--mode", o->mode != NULL}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(live) && r->from.count; i++)
+		if (live[i].is_given) {
+			fprintf(stderr,
+				"ERROR: --from runs over a recording; %s is for live runs\n",
+				live[i].option);
+			return -EINVAL;
+		}
+	return 0;
+}
+
 /* Options that are short for others. */
 static int read_words(struct run_options *o)
 {
@@ -140,8 +192,10 @@ static int read_words(struct run_options *o)
 	static const char *const bufferings[] = {"line", "full", "none", NULL};
 	static const char *const stages[] = {"ast", "types", "ir", "bpf", "all", NULL};
 	static const char *const modes[] = {"", "test", "bench", "format", NULL};
+	static const char *const engines[] = {"kernel", "user", NULL};
 	struct run_config *r = &o->run;
-	u32 format = 0, buffering = 0, stage = 0, mode = o->bench ? TEST_MODE_BENCH : o->test;
+	u32 format = 0, buffering = 0, stage = 0, engine = 0,
+	    mode = o->bench ? TEST_MODE_BENCH : o->test;
 
 	if (o->test + o->bench + o->fmt + (o->mode != NULL) > 1) {
 		fprintf(stderr, "ERROR: USAGE: --%s conflicts with existing --mode\n",
@@ -162,14 +216,24 @@ static int read_words(struct run_options *o)
 		fprintf(stderr, "ERROR: Cannot use both -c and -p.\n");
 		return -EINVAL;
 	}
+	if (check_from(o) < 0)
+		return -EINVAL;
 	if ((o->format && parse_word(o->format, formats, "output format", &format)) ||
 	    (o->buffering && parse_word(o->buffering, bufferings, "buffering mode", &buffering)) ||
+	    (o->engine && parse_word(o->engine, engines, "engine", &engine)) ||
 	    (o->mode && parse_word(o->mode, modes, "mode", &mode)) ||
 	    (r->dump_stage && parse_word(r->dump_stage, stages, "stage", &stage)) ||
 	    (o->pid && parse_pid(o->pid, &r->pid)) ||
 	    (o->unwind_pid && parse_pid(o->unwind_pid, &r->unwind_pid)))
 		return -EINVAL;
-	r->is_json = format == 1;
+	if ((r->page || r->serve) && (r->output || o->format)) {
+		fprintf(stderr, "ERROR: --%s is instead of -%s; choose one\n",
+			r->page ? "page" : "serve", r->output ? "o" : "f");
+		return -EINVAL;
+	}
+	r->is_json = format == 1 || r->page || r->serve;
+	r->idle_ns = r->idle_ns ?: SERVER_IDLE_NS;
+	r->in_user_space = engine == 1;
 	r->test_mode = (enum test_mode)mode;
 	r->buffering = (enum output_buffering)buffering;
 	return 0;
@@ -208,6 +272,34 @@ static int read_script(struct run_options *o, const char *file, char **ret_text)
 	*ret_text = text.cap ? strbuf_detach(&text) : xstrdup("");
 	r->text = *ret_text;
 	return 0;
+}
+
+/* What is this machine's, or lets the script do more than look. */
+static int check_guest(const struct run_options *o)
+{
+	const struct run_config *r = &o->run;
+	const struct {
+		bool is_given;
+		const char *option;
+	} rows[] = {
+		{r->command, "-c"},
+		{o->pid, "-p"},
+		{r->unsafe, "--unsafe"},
+		{r->output, "-o"},
+		{r->page, "--page"},
+		{r->serve, "--serve"},
+		{r->from.count, "--from"},
+		{r->standalone, "--aot"},
+		{r->list_only, "-l"},
+		{o->includes.count, "--include"},
+		{r->input.include_dirs.count, "-I"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].is_given)
+			return options_usage_error(&run_spec, "a script in a guest: without %s",
+						   rows[i].option);
+	return OPTIONS_GO_ON;
 }
 
 /* -l without a script. */
@@ -279,6 +371,7 @@ static void free_options(struct run_options *o)
 {
 	free(o->run.input.include_dirs.items);
 	free(o->run.debug_dirs.items);
+	free(o->run.from.items);
 	free(o->includes.items);
 }
 
@@ -309,13 +402,18 @@ static int run_command(int argc, char **argv, bool is_compatible, const struct a
 			"a script is needed: -e PROGRAM, a file, or - for standard input");
 	else if (read_words(&o) < 0)
 		rc = EXIT_FAILED;
+	else if (o.guest && (rc = check_guest(&o)) != OPTIONS_GO_ON)
+		;
 	else if (r->list_only && !o.program && (first >= argc || access(argv[first], R_OK) < 0))
 		rc = list_pattern(r, first < argc ? argv[first] : NULL);
 	else if (o.fmt || (o.mode && str_eq(o.mode, "format")))
 		rc = fmt_compatible(o.program, o.program ? NULL : argv[first], r->output);
 	else if (read_script(&o, argv[first], &text) < 0)
 		rc = EXIT_FAILED;
-	else {
+	else if (o.guest) {
+		first += !o.program;
+		rc = run_in_guest(o.guest, o.format ?: "text", text, argv + first, argc - first);
+	} else {
 		if (!o.program)
 			first++;
 		split_arguments(argv + first, argc - first, r);

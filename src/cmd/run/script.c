@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs a script for any command: from the request to the exit code. */
 #include "cmd/run/run.h"
+#include "base/nearest.h"
 #include "cmd/run/aot.h"
+#include "cmd/run/serve.h"
+
+#include <unistd.h>
 
 #include "base/process.h"
 #include "cmd/list/list.h"
 #include "engine/engine.h"
+#include "engine/recorded/source.h"
 #include "kernel/kernel.h"
 #include "lang/syntax/parse.h"
 #include "lang/bpf/process_image.h"
+#include "view/page/script.h"
 
 /* Everything that one run needs, torn down in one place. */
 struct session {
@@ -22,6 +28,8 @@ struct session {
 	struct script script;
 	struct child child;
 	struct output out;
+	struct script_server *server; /* NULL = nobody is served */
+	struct recorded_source *recorded; /* NULL: programs run in the kernel */
 	bool has_child, has_output;
 	bool dumped;
 };
@@ -67,7 +75,9 @@ static void session_close(struct session *s)
 		child_stop(&s->child);
 	if (s->has_output)
 		output_close(&s->out);
+	script_server_close(s->server);
 	script_release(&s->script);
+	recorded_source_close(s->recorded);
 	probe_env_release(&s->env);
 	btf_release(s->btf);
 	kernel_release(s->kernel);
@@ -100,6 +110,19 @@ static const char *environment(const char *name)
 	return value ? value : secure_getenv(word);
 }
 
+/* What the machine of engine/recorded/ can, whatever this kernel can. */
+static const struct kernel_features recorded_features = {
+	.loads = true,
+	.bpf_loop = true,
+	.for_each_map = true,
+	.attach_cookie = true,
+	.percpu_lookup = true,
+	.atomic_fetch = true,
+	.cpu_v4 = true,
+	.ktime_boot = true,
+	.strncmp = true,
+};
+
 static int compile(struct session *s)
 {
 	const struct run_config *r = s->r;
@@ -115,7 +138,8 @@ static int compile(struct session *s)
 		.unsafe = r->unsafe,
 		.show_debug_info = r->is_compatible,
 		.report_helpers = r->report_helpers,
-		.features = *kernel_features(s->kernel),
+		.recorded = s->recorded != NULL,
+		.features = s->recorded ? recorded_features : *kernel_features(s->kernel),
 		.env = &s->env,
 		.reads_environment = true,
 		.dump = r->dump_stage ? print_stage : NULL,
@@ -141,7 +165,7 @@ static int compile(struct session *s)
 	}
 	options.probe_filter = r->probe_filter ? &filter : NULL;
 	file = diag_add_source(&s->diag, r->name, r->text, r->len);
-	options.in_process = !r->list_only;
+	options.in_process = !r->list_only && !s->recorded;
 	err = script_compile(&s->arena, file, &options, &s->script);
 	if (r->probe_filter)
 		regfree(&filter);
@@ -192,6 +216,22 @@ static int write_aot(struct session *s)
 	program.nfiles = (u32)files.len;
 	err = aot_write(&s->diag, s->r->standalone, &program);
 	vector_free(&files);
+	return err;
+}
+
+/* --from, --engine user */
+static int open_recordings(struct session *s)
+{
+	int err = 0;
+
+	if (s->r->from.count)
+		err = recorded_source_open(&s->r->from, &s->diag, &s->recorded);
+	else if (s->r->in_user_space)
+		s->recorded = recorded_source_of_kernel(s->kernel);
+	else
+		return 0;
+	if (!err)
+		s->env.recorded = recorded_source_events(s->recorded);
 	return err;
 }
 
@@ -250,18 +290,58 @@ static int check_process(struct session *s)
 	return 0;
 }
 
+/* --page, --serve: what is printed is kept. */
+static bool is_page(const struct run_config *r)
+{
+	return r->page || r->serve;
+}
+
+static int start_server(struct session *s)
+{
+	const int err = s->r->serve ? script_server_open(s->r->name, s->r->idle_ns, &s->server) : 0;
+
+	if (err)
+		diag_error(&s->diag, NO_SPAN, "--serve: cannot listen at 127.0.0.1: %s",
+			   strerror(-err));
+	return err;
+}
+
 static int open_output(struct session *s)
 {
-	int err = output_open(&s->out, s->r->output, s->r->buffering, s->r->is_json);
+	const char *const path = s->r->page ?: s->r->output;
+	int err = output_open(&s->out, path, s->r->buffering, s->r->is_json);
 
 	s->has_output = err == 0;
+	s->out.is_held = is_page(s->r);
 	if (err < 0) {
-		diag_error(&s->diag, NO_SPAN, "Failed to open output file: \"%s\": %s",
-			   s->r->output, strerror(-err));
+		diag_error(&s->diag, NO_SPAN, "Failed to open output file: \"%s\": %s", path,
+			   strerror(-err));
 		if (err == -ELOOP)
 			diag_hint(&s->diag, "it is a symbolic link; name the file itself");
 	}
 	return err;
+}
+
+/* Returns an exit code: 0 unless the page is not whole. */
+static int finish_page(struct session *s)
+{
+	struct strbuf lines = s->out.text;
+
+	s->out.text = (struct strbuf)STRBUF_INIT;
+	if (s->r->page)
+		script_page(s->r->name, &lines, &s->out.text);
+	if (s->out.is_full)
+		diag_warning(&s->diag, NO_SPAN,
+			     "the page has the first %u MB of what was printed, no more",
+			     OUTPUT_HELD >> 20);
+	s->out.is_held = false;
+	output_flush(&s->out);
+	if (s->server) {
+		diag_tell(&s->diag);
+		script_server_finish(s->server, &lines);
+	}
+	strbuf_release(&lines);
+	return output_exit_code(&s->out, &s->diag) ?: s->out.is_full ? EXIT_LOST : EXIT_OK;
 }
 
 /* bpftrace leaves out how often: "interval:ms:", "hardware:cache-misses:". */
@@ -281,6 +361,33 @@ static void list_targets(const struct script *script, bool is_compatible)
 			print_target(script->programs.items[i].targets[t], is_compatible);
 }
 
+/* What the chosen engine has to do with an error. */
+static void hint_engine(struct session *s)
+{
+	const enum exit_code code = diag_exit_code(&s->diag);
+	const char *const tracefs = kernel_tracefs(s->kernel);
+	bool is_about_recording = false;
+
+	for (size_t i = 0; i < s->diag.messages.len; i++)
+		is_about_recording |= strstr(s->diag.messages.items[i].text, "recording") != NULL;
+	if (is_about_recording && s->r->in_user_space && !s->r->from.count)
+		diag_hint(&s->diag, "with --engine user, the recording is the kernel's trace "
+				    "buffer");
+	else if ((code == EXIT_PRIVILEGE || code == EXIT_UNSUPPORTED) && !s->recorded &&
+		 !s->r->is_tool && !kernel_ask(s->kernel, KERNEL_BPF)->yes && tracefs &&
+		 !access(tracefs, W_OK | X_OK))
+		diag_hint(&s->diag, "--engine user runs a script on tracepoints without bpf(2)");
+}
+
+static int run(struct session *s)
+{
+	struct run_config config = *s->r;
+
+	if (s->server)
+		config.guest = script_server_guest(s->server);
+	return engine_run(&s->script, &s->env, &config, &s->out, s->has_child ? &s->child : NULL);
+}
+
 int run_script(const struct run_config *r)
 {
 	struct session s;
@@ -295,19 +402,23 @@ int run_script(const struct run_config *r)
 	if (!err)
 		err = start_child(&s);
 	if (!err)
+		err = open_recordings(&s);
+	if (!err)
 		err = compile(&s);
 	if (!err && r->list_only)
 		list_targets(&s.script, r->is_compatible);
 	else if (!err && r->standalone)
 		err = write_aot(&s);
 	else if (!err && !r->dump_stage) {
-		err = open_output(&s);
+		err = open_output(&s) ?: start_server(&s);
 		diag_tell(&s.diag); /* warnings of the compiler */
 		s.diag.no_warnings = r->no_warnings;
 		if (!err)
-			code = engine_run(&s.script, &s.env, r, &s.out,
-					  s.has_child ? &s.child : NULL);
+			code = run(&s);
+		if (!err && is_page(r))
+			code = finish_page(&s) ?: code;
 	}
+	hint_engine(&s);
 	diag_tell(&s.diag);
 	if (err < 0) {
 		code = (int)diag_exit_code(&s.diag);

@@ -21,6 +21,8 @@ static const struct option_spec common_options[] = {
 	 offsetof(struct tool_values, run.is_json)},
 	{'o', "output", "FILE", "write to a file", OPTION_STRING,
 	 offsetof(struct tool_values, run.output)},
+	{0, "from", "FILE", "from this recording of its events instead of live (may be repeated)",
+	 OPTION_LIST, offsetof(struct tool_values, run.from)},
 	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG,
 	 offsetof(struct tool_values, run.keep_privileges)},
 };
@@ -129,6 +131,8 @@ static int follow_process(const struct tool_run *t, const struct tool_spec *spec
 
 	if (text && parse_value(OPTION_PID, text, &t->request->ends_with))
 		return options_usage_error(t->command, "-p takes a process, not '%s'", text);
+	if (t->request->from.count) /* which may have ended long ago */
+		t->request->ends_with = 0;
 	return EXIT_OK;
 }
 
@@ -221,21 +225,24 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 	} else if (!rc && spec->arguments.len && spec->arguments.items[0].effect == TOOL_EVENTS &&
 		   !values.given.arguments[0]) {
 		rc = options_usage_error(&command, "%s is missing", "TRACEPOINT");
-	} else if (!rc && counts_by_tracer(spec, &values.given)) {
+	} else if (!rc && r->from.count && r->words) {
+		rc = options_usage_error(&command, "--from reads a recording: no command runs");
+	} else if (!rc && !r->from.count && counts_by_tracer(spec, &values.given)) {
 		rc = count_by_tracer(&command, spec, &values.given, r);
-	} else if (!rc && !(rc = tool_check(spec, &values.given))) {
-		if (isatty(STDERR_FILENO))
+	} else if (!rc && (r->from.count || !(rc = tool_check(spec, &values.given)))) {
+		if (isatty(STDERR_FILENO) && !r->from.count)
 			r->announcement =
 				tool_announcement(a, spec, &values.given,
 						  r->words ? r->words[0] : NULL, r->duration_ns);
 		style.width = r->is_json || r->output ? 0 : terminal_width(STDOUT_FILENO);
 		r->text = tool_text(a, spec, &values.given, tool->text);
 		r->len = r->text ? strlen(r->text) : 0;
-		rc = r->text ? tool_check_need(a, spec) : EXIT_FAILED;
+		rc = !r->text ? EXIT_FAILED : r->from.count ? EXIT_OK : tool_check_need(a, spec);
 		if (!rc)
 			rc = run_script(r);
 	}
 	rc = tool_close_heatmap(&t, rc);
+	free(r->from.items);
 	row_style_release(&style);
 	return rc;
 }

@@ -12,7 +12,7 @@
 #define ASK_MS 2000
 
 struct list_options {
-	struct user_session_arguments who; /* its pids and names */
+	struct user_session_arguments who; /* holds pids and names */
 	bool json;
 };
 
@@ -45,7 +45,7 @@ static const struct command_spec list_spec = {
 	.options = list_table,
 };
 
-/* An event of a process; sites of other files of the same name are added up. */
+/* An event of a process. Sites of the same name in several files are added up. */
 struct event {
 	u64 sites, sessions, level;
 	char *name, *fields;
@@ -59,7 +59,7 @@ static const char *const type_names[PANTRACE_T_MAX] = {
 	[PANTRACE_T_STRING] = "str", [PANTRACE_T_TEXT] = "str",
 };
 
-/* EXTRA, of N bytes: names of an enum, length of an array. */
+/* Appends the type's name. `extra`, of n bytes: labels of an enum or length of an array. */
 static void type_text(struct strbuf *out, unsigned long type, const char *extra, size_t n)
 {
 	const unsigned long kind = type & PANTRACE_T_KIND, element = type & PANTRACE_T_ELEMENT;
@@ -83,7 +83,7 @@ static void type_text(struct strbuf *out, unsigned long type, const char *extra,
 	}
 }
 
-/* "red=0,green=1": an enum's names. */
+/* Appends the labels of an enum: "red=0,green=1". */
 static void values_add(const struct medium *to, const char *extra, size_t n)
 {
 	const char *const end = extra + n;
@@ -117,7 +117,7 @@ static void values_add(const struct medium *to, const char *extra, size_t n)
 		strbuf_addch(to->out, '}');
 }
 
-/* A field without what is behind it: members of a structure, the brace that ends it. */
+/* Appends a field without its suffixes: the members of a structure, the closing brace. */
 static void field_add(const struct medium *to, unsigned long type, const char *name, size_t n)
 {
 	const char *colon = memchr(name, ':', n);
@@ -162,8 +162,8 @@ static void end_members(const struct medium *to)
 }
 
 /*
- * "7:id 13:url": a list of fields. A process says it, and it may say anything: what is open at its
- * end is closed.
+ * Appends a list of fields: "7:id 13:url". The text comes from the process and may be anything, so
+ * whatever is still open at its end is closed.
  */
 static void fields_add(const struct medium *to, const char *fields)
 {
@@ -205,7 +205,10 @@ static void fields_add(const struct medium *to, const char *fields)
 
 typedef VECTOR(struct event) event_vector;
 
-/* "event SITES SESSIONS LEVEL PROVIDER:NAME FIELDS": what a process says is anybody's text. */
+/*
+ * Parses "event SITES SESSIONS LEVEL PROVIDER:NAME FIELDS". Do not trust it: any process can send
+ * it.
+ */
 static bool event_parse(char *line, struct event *ret)
 {
 	char *p = line;

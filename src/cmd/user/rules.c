@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pantrace user enable|disable: which events a session that is there has on. */
+/* pantrace user enable|disable: turns events of a running session on and off. */
 #include <stdio.h>
 
 #include "base/glob.h"
@@ -58,7 +58,7 @@ static int follow(struct user_session *s, const char *lines, struct diag *d)
 			diag_hint(d, "%s: %s", s->file, strerror(-rc));
 		return rc;
 	}
-	/* described first, so that no program that starts meanwhile is forgotten */
+	/* the description is changed first, so that a program that starts meanwhile sees it */
 	request = user_request("rules", s->name);
 	message = xasprintf("%s%s", request, lines);
 	user_ask(&told, NULL, message, ASK_MS);
@@ -90,7 +90,7 @@ static int rules(const struct command_spec *spec, bool on, int argc, char **argv
 		user_session_release(&session);
 	}
 	if (!rc)
-		/* for programs that are yet to start it is taken, but said */
+		/* accepted for programs that start later, but with a warning */
 		user_unknown_tell((const char *const *)&argv[first + 1], (u32)(argc - first - 1),
 				  false, &d);
 	strbuf_release(&lines);

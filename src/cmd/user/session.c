@@ -53,7 +53,7 @@ static const struct command_spec create_spec = {
 	.options = start_table,
 };
 
-/* 0, or the exit code of a session that is made but not with all programs. */
+/* Returns 0, or the exit code if the session was made but not all programs joined. */
 static int make(const struct start_options *o, struct user_session_options *options, struct diag *d)
 {
 	struct strbuf filters = STRBUF_INIT;
@@ -129,7 +129,7 @@ int user_start(int argc, char **argv)
 	return rc;
 }
 
-/* ---- commands that take a name and nothing else ---- */
+/* ---- commands that take only a name ---- */
 
 static int named(const struct command_spec *spec, int argc, char **argv, void *values,
 		 struct diag *d, struct user_session *ret)
@@ -307,7 +307,7 @@ struct status_line {
 	u64 events, lost;
 };
 
-/* "session NAME STATE EVENTS LOST FILE" in what a process said. */
+/* Finds "session NAME STATE EVENTS LOST FILE" in the answer of a process. */
 static bool status_parse(const char *text, const char *session, struct status_line *ret)
 {
 	char name[64];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pantrace user track|untrack: which processes of a session record. */
+/* pantrace user track|untrack: chooses the processes that record into a session. */
 #include <stdio.h>
 
 #include "base/process.h"
@@ -104,7 +104,7 @@ static int take_away(const struct user_session *s, struct user_tracked *t, enum 
 	return 0;
 }
 
-/* One word of --pid, --uid ...: a list, or "all". */
+/* Applies one option --pid, --uid ...: a list, or "all". */
 static int change(const struct user_session *s, struct user_tracked *t, enum user_attribute a,
 		  const char *word, bool on, struct diag *d)
 {

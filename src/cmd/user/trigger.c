@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pantrace user trigger|list-triggers|remove-trigger: what is done when an event comes. */
+/* pantrace user trigger|list-triggers|remove-trigger: actions to take when an event occurs. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define NAP_MS 20
 
 struct trigger_options {
-	struct user_session_arguments who; /* its pids and names */
+	struct user_session_arguments who; /* holds pids and names */
 	const char *output, *name;
 	u64 every, once_after, duration_ns;
 	bool json, quiet;
@@ -94,7 +94,7 @@ struct watching {
 	struct announce *announce;
 	struct action_context context;
 	VECTOR(struct action) actions;
-	u64 seen, told; /* fires: of the last look, and when was last acted */
+	u64 seen, told; /* fires: counted at the last look, and at the last action */
 	bool failed, over;
 	struct diag d;
 };
@@ -108,7 +108,7 @@ static bool is_due(const struct watching *w, u64 fires)
 	return fires / every > w->seen / every;
 }
 
-/* Those who ask for filters, and those whose rings are in their memory alone. */
+/* Serves programs that ask for filters, and those that hand over rings without a name. */
 static void serve(struct watching *w, bool last)
 {
 	struct recorder *const recorder = &w->triggers.recorder;
@@ -185,8 +185,10 @@ static int begin(struct watching *w, char **words, int n, struct user_session_op
 		if (fd >= 0)
 			close(fd);
 	}
-	/* programs that start later ask for the filter of a condition with a predicate, and hand
-	 * over rings that have no name */
+	/*
+	 * programs that start later ask for the condition's filter, and hand over rings that have
+	 * no name
+	 */
 	if (!rc)
 		rc = announce_begin(&predicate_for_processes, &w->d, ask, &w->announce);
 	like->keeper = ask;
@@ -263,7 +265,7 @@ int user_trigger(int argc, char **argv)
 	return rc;
 }
 
-/* ---- those that are waited for ---- */
+/* ---- listing and removing ---- */
 
 struct list_options {
 	bool json;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Patterns of events that no instrumented program has: misspelt ones, most of the time. */
+/* Warns about patterns of events that no instrumented program has; most are misspelt. */
 #include "base/glob.h"
 #include "base/nearest.h"
 #include "cmd/user/user.h"
@@ -7,11 +7,7 @@
 
 struct pattern {
 	const char *glob;
-	const char *
-		/*
-		 * of the glob, behind a provider that is compared alone; NULL = the whole name is
-		 */
-		behind;
+	const char *behind; /* the glob after a literal provider; NULL = compare whole names */
 	struct nearest near;
 	bool found;
 };

@@ -34,16 +34,16 @@ static const struct {
 
 static void overview(FILE *out)
 {
-	fprintf(out, "Usage: pantrace user COMMAND [options]\n\nSessions of programs with "
-		     "tracepoints of their own (libpantrace).\n\n");
-	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
-		fprintf(out, "  %-14s %s\n", subcommands[i].name, subcommands[i].summary);
-	fprintf(out, "\nExamples:\n"
+	fprintf(out, "Sessions of programs with tracepoints of their own (libpantrace).\n\n"
+		     "Usage: pantrace user COMMAND [options]\n\nExamples:\n"
 		     "  pantrace user list 'shop:*'                 # who has these events\n"
 		     "  pantrace user start black-box -u 'shop:*' --mode overwrite\n"
 		     "  pantrace user snapshot black-box -o /tmp/now\n"
 		     "  pantrace record -u 'shop:*' -o /tmp/trace   # until Ctrl-C\n"
-		     "\n'pantrace user COMMAND --help' tells more.\n");
+		     "\nCommands:\n");
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		fprintf(out, "  %-14s  %s\n", subcommands[i].name, subcommands[i].summary);
+	fputs("\n'pantrace user COMMAND --help' tells more.\n", out);
 }
 
 static const struct command_spec overview_spec = {
@@ -65,10 +65,7 @@ static const struct command_spec overview_spec = {
 	.options = options_none,
 };
 
-/*
- * The words behind `user`, the last being written: the name of a sub-command, or what that one
- * says.
- */
+/* Completes the words after `user`: the name of a sub-command, or its arguments. */
 static int complete(int argc, char **argv)
 {
 	char *asked[argc + 2];

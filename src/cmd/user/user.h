@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pantrace user list|start|stop|...: sessions of instrumented programs. */
+/* `pantrace user`: sessions of instrumented programs. */
 #ifndef PANTRACE_CMD_USER_USER_H
 #define PANTRACE_CMD_USER_USER_H
 
@@ -11,7 +11,7 @@ int cmd_user(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_crash(int argc, char **argv);
 
-/* Each sub-command; argv[0] is its name. */
+/* The sub-commands; argv[0] is the name. */
 int user_list(int argc, char **argv);
 int user_create(int argc, char **argv);
 int user_start(int argc, char **argv);
@@ -26,7 +26,7 @@ int user_trigger(int argc, char **argv);
 int user_list_triggers(int argc, char **argv);
 int user_remove_trigger(int argc, char **argv);
 
-/* What `record` and `user start` have in common: which events of whom, and the rings. */
+/* Options that `record` and `user start` share: events, processes and rings. */
 struct user_session_arguments {
 	struct string_list events, excluded, names, uids, gids;
 	struct pid_list pids;
@@ -35,7 +35,7 @@ struct user_session_arguments {
 	const char *level, *mode, *contexts, *rings, *filter;
 };
 
-/* Rows for an option table; `s` is the struct of the options, `m` its member of the type above. */
+/* Rows for an option table. s: the struct of the options; m: its member of the type above. */
 /* clang-format off */
 #define USER_EVENT_OPTIONS(s, m) \
 	{'u', "user", "EVENTS", "events of instrumented programs, 'PROVIDER:NAME' with * " \
@@ -97,21 +97,23 @@ struct user_session_arguments {
 /* clang-format on */
 
 /*
- * Fills in options from arguments, which they point into. OPTIONS_GO_ON or an exit code (said on
- * stderr).
+ * Fills in *ret from the arguments, which it points into. Returns OPTIONS_GO_ON, or an exit code
+ * after printing why.
  */
 int user_session_options_from(const struct command_spec *spec,
 			      const struct user_session_arguments *a,
 			      struct user_session_options *ret);
 /*
- * Compiles a->filter, if there is one, for the events of the programs that run now: lines of a
- * description, which *lines keeps. With o->ask others may follow. 0 or -errno with a diagnostic.
+ * Compiles a->filter (if set) for the events of the programs that run now, into lines of a
+ * description, which *lines owns. If o->ask is set, programs that start later ask for theirs.
+ * Returns 0 or -errno with a diagnostic.
  */
 int user_session_filter(const struct user_session_arguments *a, struct user_session_options *o,
 			struct diag *d, struct strbuf *lines);
 /*
- * A warning for each pattern of events that no program that runs has, with the nearest one;
- * only_near: only where one is near, as others may be of programs that are yet to start.
+ * Warns about each pattern that matches no event of a running program, with the nearest name.
+ * only_near: warn only if there is a near name, since the pattern may be meant for programs that
+ * start later.
  */
 void user_unknown_tell(const char *const *globs, u32 n, bool only_near, struct diag *d);
 /* The lists. */

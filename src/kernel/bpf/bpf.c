@@ -26,3 +26,10 @@ int sys_bpf_info(int fd, void *info, u32 size)
 	attr.info.info = (u64)(uintptr_t)info;
 	return sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
 }
+
+int sys_bpf_iterator(int link)
+{
+	union bpf_attr attr = {.iter_create.link_fd = (u32)link};
+
+	return sys_bpf(BPF_ITER_CREATE, &attr, sizeof(attr));
+}

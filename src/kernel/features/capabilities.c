@@ -308,12 +308,8 @@ static int try_watchpoint(struct kernel *k, const char *name, u32 number)
 static int try_iterators(struct kernel *k, const char *name, u32 number)
 {
 	char log[256] = "";
-	union bpf_attr attr;
-	int err;
+	int err = sys_bpf_iterator(-1);
 
-	memset(&attr, 0, sizeof(attr));
-	attr.iter_create.link_fd = UINT32_MAX;
-	err = sys_bpf(BPF_ITER_CREATE, &attr, sizeof(attr));
 	if (err != -EBADF)
 		return err < 0 ? err : -EINVAL;
 	err = kernel_try_program(BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, NULL, 0, log, sizeof(log));

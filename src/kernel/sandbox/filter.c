@@ -51,7 +51,7 @@ static const u32 always[] = {
 	SYS_read, SYS_write, SYS_epoll_pwait, SYS_ppoll, SYS_clock_gettime, SYS_clock_nanosleep,
 	SYS_nanosleep, SYS_pselect6, SYS_gettimeofday, SYS_clock_getres, SYS_epoll_ctl,
 	SYS_epoll_create1, SYS_eventfd2, SYS_signalfd4, SYS_timerfd_create, SYS_timerfd_settime,
-	SYS_timerfd_gettime,
+	SYS_timerfd_gettime, SYS_accept4, /* --serve: of the socket that was made before */
 	/* files that are open, or are only looked at */
 	SYS_close, SYS_close_range, SYS_lseek, SYS_pread64, SYS_readv, SYS_preadv, SYS_writev,
 	SYS_pwrite64, SYS_fsync, SYS_fdatasync, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_statfs,

@@ -203,8 +203,7 @@ static int attach(int program)
 
 static int run(int link, char **ret, size_t *ret_len)
 {
-	union bpf_attr attr = {.iter_create.link_fd = (u32)link};
-	const int fd = sys_bpf(BPF_ITER_CREATE, &attr, sizeof(attr));
+	const int fd = sys_bpf_iterator(link);
 	int err;
 
 	if (fd < 0)

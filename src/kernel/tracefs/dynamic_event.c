@@ -81,13 +81,15 @@ static int refuse_kind(struct dynamic_events *set, enum dynamic_kind kind)
 		[DYNAMIC_UPROBE] = KERNEL_UPROBES, [DYNAMIC_URETPROBE] = KERNEL_UPROBES,
 		[DYNAMIC_EPROBE] = KERNEL_TRACEFS, [DYNAMIC_SYNTHETIC] = KERNEL_SYNTHETIC_EVENTS,
 	};
-	const struct kernel_answer *a = kernel_ask(set->kernel, needs[kind]);
+	const struct kernel_answer *const tracefs = kernel_ask(set->kernel, KERNEL_TRACEFS);
+	const struct kernel_answer *const a =
+		tracefs->yes ? kernel_ask(set->kernel, needs[kind]) : tracefs;
 
 	diag_error(set->diag, NO_SPAN, "%s cannot be made: %s", kinds[kind].what,
 		   a->yes || !a->why ? "the kernel does not offer it" : a->why);
 	if (!a->yes && a->hint)
 		diag_hint(set->diag, "%s", a->hint);
-	diag_code(set->diag, EXIT_UNSUPPORTED);
+	diag_code(set->diag, !tracefs->yes && geteuid() ? EXIT_PRIVILEGE : EXIT_UNSUPPORTED);
 	return -EOPNOTSUPP;
 }
 
@@ -128,14 +130,32 @@ static int refuse_event_probe(struct dynamic_events *set)
 	return -EOPNOTSUPP;
 }
 
+static int write_definition(struct dynamic_events *set, const struct dynamic_event *e,
+			    const char *modifier, const struct tracefs_command *tail)
+{
+	const struct kind_row *row = &kinds[e->kind];
+	struct tracefs_command c = TRACEFS_COMMAND_INIT;
+	char what[160];
+	int err;
+
+	if (row->letter)
+		tracefs_command_add(&c, "%c%s:%s/%s ", row->letter, modifier, e->group, e->name);
+	else
+		tracefs_command_add(&c, "%s ", e->name);
+	tracefs_command_join(&c, tail);
+	snprintf(what, sizeof(what), "%s '%s'", row->what, e->shown);
+	err = tracefs_command_write(set->kernel, kernel_tracefs(set->kernel), row->file, O_APPEND,
+				    &c, set->diag, what);
+	tracefs_command_release(&c);
+	return err;
+}
+
 int dynamic_events_define_as(struct dynamic_events *set, enum dynamic_kind kind,
 			     const char *modifier, const char *shown,
 			     const struct tracefs_command *tail, const struct dynamic_event **ret)
 {
 	const struct kind_row *row = &kinds[kind];
-	struct tracefs_command c = TRACEFS_COMMAND_INIT;
 	struct dynamic_event *e;
-	char what[160];
 	int err;
 
 	*ret = NULL;
@@ -149,15 +169,7 @@ int dynamic_events_define_as(struct dynamic_events *set, enum dynamic_kind kind,
 	e->group = kind == DYNAMIC_SYNTHETIC ? "synthetic" : set->group;
 	e->name = kernel_name(set, kind, e->group, shown);
 	e->shown = arena_strdup(&set->arena, shown);
-	if (row->letter)
-		tracefs_command_add(&c, "%c%s:%s/%s ", row->letter, modifier, e->group, e->name);
-	else
-		tracefs_command_add(&c, "%s ", e->name);
-	tracefs_command_join(&c, tail);
-	snprintf(what, sizeof(what), "%s '%s'", row->what, shown);
-	err = tracefs_command_write(set->kernel, kernel_tracefs(set->kernel), row->file, O_APPEND,
-				    &c, set->diag, what);
-	tracefs_command_release(&c);
+	err = write_definition(set, e, modifier, tail);
 	if (err)
 		return err;
 	vector_push(&set->events, e);
@@ -169,6 +181,12 @@ int dynamic_events_define(struct dynamic_events *set, enum dynamic_kind kind, co
 			  const struct tracefs_command *tail, const struct dynamic_event **ret)
 {
 	return dynamic_events_define_as(set, kind, "", shown, tail, ret);
+}
+
+int dynamic_events_extend(struct dynamic_events *set, const struct dynamic_event *e,
+			  const struct tracefs_command *tail)
+{
+	return write_definition(set, e, "", tail);
 }
 
 static int remove_event(struct dynamic_events *set, const struct dynamic_event *e)

@@ -65,6 +65,12 @@ int dynamic_events_define(struct dynamic_events *set, enum dynamic_kind kind, co
 int dynamic_events_define_as(struct dynamic_events *set, enum dynamic_kind kind,
 			     const char *modifier, const char *shown,
 			     const struct tracefs_command *tail, const struct dynamic_event **ret);
+/*
+ * One more place of an event of the set, with arguments of the same names and types (since Linux
+ * 5.8).
+ */
+int dynamic_events_extend(struct dynamic_events *set, const struct dynamic_event *e,
+			  const struct tracefs_command *tail);
 size_t dynamic_events_count(const struct dynamic_events *set);
 const struct dynamic_event *dynamic_events_at(const struct dynamic_events *set, size_t i);
 /* The event that the kernel knows by these names, or NULL: to show the user's name. */

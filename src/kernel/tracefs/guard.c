@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "kernel/kernel_internal.h"
 #include "kernel/tracefs/sweep.h"
@@ -163,7 +164,7 @@ void guard_end(struct kernel *k)
 	 * The guard closes its end of the socket when it ends. If somebody stopped it, it is not
 	 * waited for.
 	 */
-	if (send(k->guard_line, &word, 1, MSG_NOSIGNAL) < 0 || poll(&end, 1, 1000) == 1)
+	if (send(k->guard_line, &word, 1, MSG_NOSIGNAL) < 0 || clock_poll(&end, 1, 1000) == 1)
 		while (waitpid(k->guard_pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	close(k->guard_line);
@@ -178,7 +179,7 @@ bool guard_take_over(struct kernel *k)
 	 * readable: the guard closed its end; the first process of a PID namespace takes the guard
 	 * with it
 	 */
-	if (!k->guard_pid || poll(&end, 1, 0) || getpid() == 1)
+	if (!k->guard_pid || clock_poll(&end, 1, 0) || getpid() == 1)
 		return false;
 	close(k->guard_line); /* ended without a word, as if it had been killed */
 	k->guard_pid = 0;

@@ -10,6 +10,8 @@
 #include "base/file.h"
 #include "kernel/tracefs/guard.h"
 #include "kernel/tracefs/instance_internal.h"
+#include "kernel/tracefs/instance_remove.h"
+#include "kernel/tracefs/lasting_buffer.h"
 #include "kernel/tracefs/triggers.h"
 #include "kernel/tracefs/sweep.h"
 
@@ -76,17 +78,48 @@ static int make_directory(struct instance *in)
 	struct stat opened, named;
 
 	for (int attempt = 0; attempt < 3; attempt++) {
+		int rc = -1;
+
 		if (mkdir(in->directory, 0750))
 			return -errno;
 		in->lock = open(in->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (in->lock >= 0 && !flock(in->lock, LOCK_EX) && !fstat(in->lock, &opened) &&
-		    !stat(in->directory, &named) && opened.st_ino == named.st_ino)
+		if (in->lock >= 0)
+			do /* a signal must not make it another's directory, which exists */
+				rc = flock(in->lock, LOCK_EX);
+			while (rc && errno == EINTR);
+		if (!rc && !fstat(in->lock, &opened) && !stat(in->directory, &named) &&
+		    opened.st_ino == named.st_ino)
 			return 0;
 		if (in->lock >= 0)
 			close(in->lock);
 		in->lock = -1;
 	}
 	return -EAGAIN;
+}
+
+/* The journal says what is made before it is: a killed run's is removed by it. */
+static int open_lasting(struct instance *in, const char *root, const struct instance_lasting *l)
+{
+	char *file;
+	int err;
+
+	in->name = xasprintf(LASTING_PREFIX "%s", l->name);
+	in->directory = xasprintf("%s/instances/%s", root, in->name);
+	file = xasprintf("instances/%s", in->name);
+	if (!access(in->directory, F_OK)) {
+		diag_error(in->diag, NO_SPAN, "there is an instance %s already", in->name);
+		diag_hint(in->diag, "`pantrace reset -B %s` removes it", l->name);
+		err = -EEXIST;
+	} else {
+		err = tracefs_saved_remember_text(in->shared, file, "");
+		if (!err)
+			err = make_directory(in);
+		if (err)
+			instance_refused(in, err, "instances",
+					 "cannot make a ring buffer in %s/instances", root);
+	}
+	free(file);
+	return err;
 }
 
 static int open_own(struct instance *in, const char *root)
@@ -263,7 +296,8 @@ static int open_top(struct instance *in, const char *root)
 		err = check_top_is_free(in);
 	if (err)
 		return err;
-	in->saved = tracefs_saved_new(root);
+	if (!in->saved)
+		in->saved = tracefs_saved_new(root);
 	if (!in->saved)
 		return instance_refused(in, -errno, "/run/pantrace",
 					"cannot write down what the top trace buffer was like");
@@ -275,26 +309,118 @@ static int open_top(struct instance *in, const char *root)
 
 /* ---- life ---- */
 
-int instance_open(struct kernel *k, struct diag *d, enum instance_kind kind, struct instance **ret)
+static struct instance *new_instance(struct kernel *k, struct diag *d, enum instance_kind kind)
 {
-	const char *const root = kernel_tracefs(k);
-	struct instance *in;
-	int err;
+	struct instance *in = xzalloc(sizeof(*in));
 
-	*ret = NULL;
-	if (!root)
-		return refuse_tracefs(k, d, -errno);
-	if (access(root, R_OK | X_OK))
-		return refuse_tracefs(k, d, -errno);
-	tracefs_sweep(k, false, NULL);
-	guard_start(k);
-	in = xzalloc(sizeof(*in));
 	*in = (struct instance){
 		.kernel = k,
 		.diag = d,
 		.kind = kind == INSTANCE_TOP ? INSTANCE_TOP : INSTANCE_OWN,
 		.lock = -1,
 	};
+	return in;
+}
+
+/* tracefs is there, and what killed runs left in it is not. 0 or -errno with a diagnostic. */
+static int prepare(struct kernel *k, struct diag *d)
+{
+	const char *const root = kernel_tracefs(k);
+
+	if (!root || access(root, R_OK | X_OK))
+		return refuse_tracefs(k, d, -errno);
+	tracefs_sweep(k, false, NULL);
+	guard_start(k);
+	return 0;
+}
+
+static int refuse_session(struct instance *in, int err, const char *name)
+{
+	if (err != -EEXIST)
+		return instance_refused(in, err, "/run/pantrace",
+					"cannot write down what is to be put back");
+	diag_error(in->diag, NO_SPAN, "there is a session '%s' already", name);
+	diag_hint(in->diag,
+		  "`pantrace status` shows it, `pantrace reset -B %s` removes it; -B NAME begins "
+		  "another one beside it",
+		  name);
+	return err;
+}
+
+int instance_open_lasting(struct kernel *k, struct diag *d, const struct instance_lasting *l,
+			  bool is_top, struct instance **ret)
+{
+	const char *const root = kernel_tracefs(k);
+	struct tracefs_saved *journal;
+	struct instance *in;
+	int err = prepare(k, d);
+
+	*ret = NULL;
+	if (err)
+		return err;
+	in = new_instance(k, d, is_top ? INSTANCE_TOP : INSTANCE_OWN);
+	in->is_lasting = true;
+	journal = lasting_buffer_begin(root, l->name, is_top, l->command);
+	*(is_top ? &in->saved : &in->shared) = journal;
+	if (!journal)
+		err = refuse_session(in, -errno, l->name);
+	else
+		err = is_top ? open_top(in, root) : open_lasting(in, root, l);
+	if (!err)
+		err = set_defaults(in, false);
+	if (err) {
+		instance_close(in);
+		return err;
+	}
+	*ret = in;
+	return 0;
+}
+
+int instance_stand(struct instance *in)
+{
+	const int err = lasting_buffer_stand(in->saved ? in->saved : in->shared);
+
+	in->stands = !err;
+	return err ? instance_refused(in, err, "/run/pantrace",
+				      "cannot write down that the session stays")
+		   : 0;
+}
+
+int instance_open_standing(struct kernel *k, struct diag *d, const char *name,
+			   struct instance **ret)
+{
+	const char *const root = kernel_tracefs(k);
+	struct instance *in;
+
+	*ret = NULL;
+	if (!root || access(root, R_OK | X_OK))
+		return refuse_tracefs(k, d, -errno);
+	in = new_instance(k, d, *name ? INSTANCE_OWN : INSTANCE_TOP);
+	in->is_others = true;
+	in->name = xstrdup(name);
+	in->directory = *name ? xasprintf("%s/instances/%s", root, name) : xstrdup(root);
+	in->lock = strchr(name, '/') || *name == '.'
+			   ? -1
+			   : open(in->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (in->lock >= 0) {
+		*ret = in;
+		return 0;
+	}
+	diag_error(d, NO_SPAN, "there is no instance '%s'", name);
+	instance_close(in);
+	return -ENOENT;
+}
+
+int instance_open(struct kernel *k, struct diag *d, enum instance_kind kind, struct instance **ret)
+{
+	const char *const root = kernel_tracefs(k);
+	struct instance *in;
+	int err = prepare(k, d);
+
+	*ret = NULL;
+	if (err)
+		return err;
+	in = new_instance(k, d, kind);
 	err = in->kind == INSTANCE_OWN ? open_own(in, root) : open_top(in, root);
 	if (!err)
 		err = set_defaults(in, kind == INSTANCE_ANY_CLOCK);
@@ -304,19 +430,6 @@ int instance_open(struct kernel *k, struct diag *d, enum instance_kind kind, str
 	}
 	*ret = in;
 	return 0;
-}
-
-/* A reader may be about to close a file of the instance. */
-static int remove_directory(const char *path)
-{
-	for (int attempt = 0; attempt < 50; attempt++) {
-		if (!rmdir(path) || errno == ENOENT)
-			return 0;
-		if (errno != EBUSY)
-			break;
-		nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
-	}
-	return -errno;
 }
 
 static void close_own(struct instance *in)
@@ -334,8 +447,7 @@ static void close_own(struct instance *in)
 	 */
 	if (!rmdir(in->directory))
 		return;
-	instance_try(in, "current_tracer", "nop");
-	err = remove_directory(in->directory);
+	err = tracefs_instance_remove(in->directory, INSTANCE_REMOVE_ATTEMPTS);
 	if (err)
 		diag_warning(in->diag, NO_SPAN, "%s could not be removed: %s", in->directory,
 			     strerror(-err));
@@ -352,6 +464,11 @@ static void put_back(struct instance *in, struct tracefs_saved *saved)
 	free(file);
 }
 
+static void leave(struct instance *in, struct tracefs_saved *saved)
+{
+	tracefs_saved_leave(saved);
+}
+
 bool instance_leave(struct instance *in)
 {
 	if (in->kind != INSTANCE_OWN || instance_try(in, "tracing_on", "0"))
@@ -364,12 +481,13 @@ void instance_close(struct instance *in)
 {
 	if (!in)
 		return;
-	if (in->kind == INSTANCE_OWN && in->lock >= 0 && !in->is_left)
+	if (in->kind == INSTANCE_OWN && in->lock >= 0 && !in->is_left && !in->stands &&
+	    !in->is_others)
 		close_own(in);
 	if (in->saved)
-		put_back(in, in->saved);
+		(in->stands ? leave : put_back)(in, in->saved);
 	if (in->shared)
-		put_back(in, in->shared);
+		(in->stands ? leave : put_back)(in, in->shared);
 	if (in->lock >= 0)
 		close(in->lock);
 	free(in->directory);

@@ -47,6 +47,24 @@ enum instance_kind {
  */
 int instance_open(struct kernel *k, struct diag *d, enum instance_kind kind, struct instance **ret);
 /*
+ * One that may outlive this run (kernel/tracefs/lasting_buffer.h): an instance, or the top buffer.
+ * command: what the user said. Until instance_stand() it is undone by instance_close(), or when we
+ * are killed. -EEXIST with a diagnostic: there is one of this name.
+ */
+struct instance_lasting {
+	const char *name, *command;
+};
+int instance_open_lasting(struct kernel *k, struct diag *d, const struct instance_lasting *l,
+			  bool is_top, struct instance **ret);
+/* It stays: instance_close() then only forgets it. 0 or -errno with a diagnostic. */
+int instance_stand(struct instance *in);
+/*
+ * One that others made: its name, or "" for the top buffer. What is written stays written;
+ * instance_close() only forgets it. -ENOENT with a diagnostic if there is none.
+ */
+int instance_open_standing(struct kernel *k, struct diag *d, const char *name,
+			   struct instance **ret);
+/*
  * Ends all tracing in it and undoes every change. NULL is fine. Descriptors of files in it must be
  * closed before (rmdir refuses otherwise). The diag gets a warning if something could not be
  * undone.
@@ -115,6 +133,13 @@ int instance_follow_threads(struct instance *in, const pid_t *threads, size_t co
 int instance_follow_process(struct instance *in, pid_t pid, unsigned int follow);
 /* "function", "function_graph", "nop". */
 int instance_set_tracer(struct instance *in, const char *tracer);
+/*
+ * Can this function tracer run in some buffer? 0, or -errno with the cause as a diagnostic: not
+ * built in, locked down.
+ */
+int instance_tracer_offered(struct kernel *k, struct diag *d, const char *tracer);
+/* Can it run in this one? */
+bool instance_can_run(const struct instance *in, const char *tracer);
 /*
  * As instance_open(), where this tracer can run: an own instance if possible, else the top buffer.
  * Refuses with the cause: not built in, locked down, in use. The tracer is not set yet: filters

@@ -12,10 +12,12 @@ struct instance {
 	struct diag *diag;
 	enum instance_kind kind;
 	char *directory, *name;
-	int lock; /* descriptor of the directory, flock'ed */
+	int lock; /* descriptor of the directory, flock'ed if it is ours */
+	bool is_others; /* see instance_open_standing() */
 	struct tracefs_saved *saved; /* top buffer only: what it was before */
 	/* an own one: settings that are global all the same, as they were, or NULL */
 	struct tracefs_saved *shared;
+	bool is_lasting, stands; /* see instance_open_lasting() */
 	bool has_triggers;
 	bool is_left; /* to the guard */
 };

@@ -213,25 +213,32 @@ static int refuse_tracer(struct kernel *k, struct diag *d, const char *tracer)
  * An instance lists the tracers that can run in it. function_graph can since 6.11, but
  * set_graph_function is still a setting of the top buffer (kernel/trace/ftrace.c).
  */
-static bool can_run(struct instance *in, const char *tracer)
+bool instance_can_run(const struct instance *in, const char *tracer)
 {
 	return tracefs_lists(in->directory, "available_tracers", tracer) &&
 	       (!str_eq(tracer, "function_graph") || instance_has(in, "set_graph_function"));
 }
 
-int instance_open_for_tracer(struct kernel *k, struct diag *d, const char *tracer, bool any_clock,
-			     struct instance **ret)
+int instance_tracer_offered(struct kernel *k, struct diag *d, const char *tracer)
 {
 	const enum kernel_capability c =
 		str_eq(tracer, "function_graph") ? KERNEL_FUNCTION_GRAPH : KERNEL_FUNCTION_TRACER;
 	const char *const root = kernel_tracefs(k);
-	int err;
 
-	*ret = NULL;
 	if (root && (!kernel_ask(k, c)->yes || !tracefs_lists(root, "available_tracers", tracer)))
 		return refuse_tracer(k, d, tracer);
-	err = instance_open(k, d, any_clock ? INSTANCE_ANY_CLOCK : INSTANCE_OWN, ret);
-	if (err || can_run(*ret, tracer))
+	return 0;
+}
+
+int instance_open_for_tracer(struct kernel *k, struct diag *d, const char *tracer, bool any_clock,
+			     struct instance **ret)
+{
+	int err = instance_tracer_offered(k, d, tracer);
+
+	*ret = NULL;
+	if (!err)
+		err = instance_open(k, d, any_clock ? INSTANCE_ANY_CLOCK : INSTANCE_OWN, ret);
+	if (err || instance_can_run(*ret, tracer))
 		return err;
 	instance_close(*ret);
 	return instance_open(k, d, INSTANCE_TOP, ret);

@@ -12,19 +12,20 @@
 #include "base/foreign.h"
 #include "base/strbuf.h"
 #include "base/vector.h"
+#include "kernel/tracefs/instance_remove.h"
 #include "kernel/tracefs/lasting_event.h"
 
 struct saved_value {
 	char *file, *value;
 };
 
+typedef VECTOR(struct saved_value) value_vector;
+
 struct tracefs_saved {
 	char *directory, *journal; /* paths */
 	int fd; /* of the journal, O_APPEND */
-	VECTOR(struct saved_value) values;
+	value_vector values;
 };
-
-typedef VECTOR(struct saved_value) value_vector;
 
 static const char *const places[] = {"/run/pantrace", "/dev/shm/pantrace", "/tmp/pantrace"};
 
@@ -48,14 +49,11 @@ static int open_place(const char *place)
 	return -EPERM;
 }
 
-/* The journal of this process: its descriptor, and its path. */
-static int create_journal(char **ret_path)
+/* A new journal: its descriptor, and its path. */
+static int create_journal(const char *name, char **ret_path)
 {
-	const struct tracefs_owner self = tracefs_owner_self();
-	char name[TRACEFS_OWNER_NAME];
 	int err = -ENOENT;
 
-	tracefs_owner_name(&self, '-', name);
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		int dir, fd;
 
@@ -69,10 +67,12 @@ static int create_journal(char **ret_path)
 			    O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 		err = fd < 0 ? -errno : 0;
 		close(dir);
-		if (fd < 0)
-			continue;
-		*ret_path = xasprintf("%s/%s", places[i], name);
-		return fd;
+		if (fd >= 0) {
+			*ret_path = xasprintf("%s/%s", places[i], name);
+			return fd;
+		}
+		if (err == -EEXIST)
+			return err;
 	}
 	return err;
 }
@@ -91,11 +91,11 @@ static void release(struct tracefs_saved *s)
 	free(s);
 }
 
-struct tracefs_saved *tracefs_saved_new(const char *directory)
+struct tracefs_saved *tracefs_saved_new_named(const char *directory, const char *name)
 {
 	struct tracefs_saved *s = xzalloc(sizeof(*s));
 
-	s->fd = create_journal(&s->journal);
+	s->fd = create_journal(name, &s->journal);
 	if (s->fd < 0) {
 		errno = -s->fd;
 		release(s);
@@ -103,6 +103,15 @@ struct tracefs_saved *tracefs_saved_new(const char *directory)
 	}
 	s->directory = xstrdup(directory);
 	return s;
+}
+
+struct tracefs_saved *tracefs_saved_new(const char *directory)
+{
+	const struct tracefs_owner self = tracefs_owner_self();
+	char name[TRACEFS_OWNER_NAME];
+
+	tracefs_owner_name(&self, '-', name);
+	return tracefs_saved_new_named(directory, name);
 }
 
 static int remember_value(struct tracefs_saved *s, const char *file, char *value)
@@ -169,12 +178,30 @@ int tracefs_saved_remember_text(struct tracefs_saved *s, const char *file, const
 	return remember_value(s, file, xstrdup(value));
 }
 
+static bool is_instance(const char *file)
+{
+	return str_starts(file, "instances/");
+}
+
+static int remove_instance(const char *directory, const char *file)
+{
+	char *path = xasprintf("%s/%s", directory, file);
+	const int err = tracefs_instance_remove(path, INSTANCE_REMOVE_ATTEMPTS);
+
+	free(path);
+	return err;
+}
+
 /* Writes a value back if the file's differs. */
 static int put_back(const char *directory, const struct saved_value *v)
 {
 	char *now;
 	int err;
 
+	if (str_starts(v->file, SAVED_NOTE))
+		return 0;
+	if (is_instance(v->file))
+		return remove_instance(directory, v->file);
 	if (lasting_event_is_note(v->file))
 		return lasting_event_take_back(directory, v->file, v->value);
 	/*
@@ -192,24 +219,63 @@ static int put_back(const char *directory, const struct saved_value *v)
 	return err;
 }
 
+/*
+ * All of them, newest first, after the instances: what one of these uses cannot be removed. fn: as
+ * of tracefs_saved_each_stale(). 0 or -errno: an instance could not be removed, and all else was
+ * left as it is.
+ */
+static int put_all_back(const char *directory, const value_vector *values, bool only_look,
+			void (*fn)(void *arg, const char *file, int error), void *arg)
+{
+	int kept = 0;
+
+	for (int instances = 1; instances >= 0 && !kept; instances--)
+		for (size_t i = values->len; i-- > 0;) {
+			const struct saved_value *const v = &values->items[i];
+			int err;
+
+			if (is_instance(v->file) != instances || str_starts(v->file, SAVED_NOTE))
+				continue;
+			err = only_look ? 0 : put_back(directory, v);
+			fn(arg, lasting_event_is_note(v->file) ? v->value : v->file, -err);
+			if (instances && err)
+				kept = err;
+		}
+	return kept;
+}
+
+struct restoring {
+	int result;
+	char **ret_file;
+};
+
+static void note_restored(void *arg, const char *file, int error)
+{
+	struct restoring *r = arg;
+
+	if (!error || r->result)
+		return;
+	r->result = -error;
+	if (r->ret_file)
+		*r->ret_file = xstrdup(file);
+}
+
 int tracefs_saved_restore(struct tracefs_saved *s, char **ret_file)
 {
-	int result = 0;
+	struct restoring r = {.ret_file = ret_file};
 
 	if (ret_file)
 		*ret_file = NULL;
-	for (size_t i = s->values.len; i-- > 0;) {
-		const int err = put_back(s->directory, &s->values.items[i]);
-
-		if (err && !result) {
-			result = err;
-			if (ret_file)
-				*ret_file = xstrdup(s->values.items[i].file);
-		}
-	}
-	unlink(s->journal);
+	/* an instance that cannot be removed yet is left to the next run */
+	if (!put_all_back(s->directory, &s->values, false, note_restored, &r))
+		unlink(s->journal);
 	release(s);
-	return result;
+	return r.result;
+}
+
+void tracefs_saved_leave(struct tracefs_saved *s)
+{
+	release(s);
 }
 
 void tracefs_saved_discard(struct tracefs_saved *s)
@@ -285,43 +351,78 @@ static bool lock_journal(int fd)
 	return false;
 }
 
-static void sweep_journal(const struct stale *s, int dir, const char *name)
+/* The records of a journal that is ours, in *ret_text. False: it cannot be read. */
+static bool read_journal(int fd, char **ret_text, value_vector *ret)
+{
+	size_t len;
+
+	*ret_text = NULL;
+	if (!is_ours(fd) || file_read_fd(fd, (size_t)64 << 20, ret_text, &len))
+		return false;
+	tracefs_journal_parse(*ret_text, len, value_take, ret);
+	return true;
+}
+
+/* What decides whether a journal is taken back. */
+struct due {
+	const struct saved_record *record;
+	bool (*is_due)(void *arg, const struct saved_record *r, size_t count);
+};
+
+static int write_record(int dir, const char *name, const struct saved_record *r)
+{
+	const int fd = openat(dir, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	struct strbuf record = STRBUF_INIT;
+	int err = fd < 0 ? -errno : 0;
+
+	strbuf_addf(&record, "%s %zu\n%s\n", r->file, strlen(r->value), r->value);
+	if (!err)
+		err = write_all(fd, record.data, record.len);
+	if (fd >= 0)
+		close(fd);
+	strbuf_release(&record);
+	return err;
+}
+
+/* due: NULL = it is. 0 or -errno. */
+static int sweep_journal(const struct stale *s, int dir, const char *name, const struct due *due)
 {
 	const int fd = foreign_file(dir, name, O_RDONLY, NULL);
 	value_vector values = {0};
 	char *text = NULL;
-	size_t len = 0;
+	int err = 0;
 
 	if (fd < 0)
-		return;
+		return fd;
 	/* Probe events are taken back while nobody adds any, who may choose their names anew. */
 	if (!s->only_look && lasting_events_lock(s->kernel) == -EAGAIN) {
 		close(fd);
-		return;
+		return -EAGAIN;
 	}
-	if (is_ours(fd) && lock_journal(fd) && !file_read_fd(fd, (size_t)64 << 20, &text, &len))
-		tracefs_journal_parse(text, len, value_take, &values);
-	for (size_t i = values.len; i-- > 0;) {
-		const struct saved_value *v = &values.items[i];
-		const int err = s->only_look ? 0 : put_back(kernel_tracefs(s->kernel), v);
-
-		s->fn(s->arg, lasting_event_is_note(v->file) ? v->value : v->file, -err);
-	}
-	if (!s->only_look && text)
+	if (!lock_journal(fd) || !read_journal(fd, &text, &values))
+		err = -EAGAIN;
+	else if (due && !due->is_due(s->arg, (const struct saved_record *)values.items, values.len))
+		err = -EAGAIN;
+	else if (due && due->record)
+		err = write_record(dir, name, due->record);
+	if (!err)
+		err = put_all_back(kernel_tracefs(s->kernel), &values, s->only_look, s->fn, s->arg);
+	if (!s->only_look && !err)
 		unlinkat(dir, name, 0);
 	if (!s->only_look)
 		lasting_events_unlock(s->kernel);
 	close(fd);
 	vector_free(&values);
 	free(text);
+	return err;
 }
 
-void tracefs_saved_each_stale(struct kernel *k, bool only_look,
-			      void (*fn)(void *arg, const char *file, int error), void *arg)
+/* Calls fn for the names in those places that are ours, until it returns other than 0. */
+static int each_journal(int (*fn)(void *arg, int dir, const char *name), void *arg)
 {
-	const struct stale s = {k, only_look, fn, arg};
+	int rc = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(places) && !rc; i++) {
 		const int fd = open_place(places[i]);
 		DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 		struct dirent *e;
@@ -331,13 +432,94 @@ void tracefs_saved_each_stale(struct kernel *k, bool only_look,
 				close(fd);
 			continue;
 		}
-		while ((e = readdir(dir))) {
-			struct tracefs_owner owner;
-
-			if (tracefs_owner_parse(e->d_name, &owner, NULL) &&
-			    !tracefs_owner_alive(k, &owner))
-				sweep_journal(&s, dirfd(dir), e->d_name);
-		}
+		while (!rc && (e = readdir(dir)))
+			rc = fn(arg, dirfd(dir), e->d_name);
 		closedir(dir);
 	}
+	return rc;
+}
+
+static int sweep_stale(void *arg, int dir, const char *name)
+{
+	const struct stale *const s = arg;
+	struct tracefs_owner owner;
+
+	if (tracefs_owner_parse(name, &owner, NULL) && !tracefs_owner_alive(s->kernel, &owner))
+		sweep_journal(s, dir, name, NULL);
+	return 0;
+}
+
+void tracefs_saved_each_stale(struct kernel *k, bool only_look,
+			      void (*fn)(void *arg, const char *file, int error), void *arg)
+{
+	struct stale s = {k, only_look, fn, arg};
+
+	each_journal(sweep_stale, &s);
+}
+
+/* ---- journals of what outlives its run ---- */
+
+struct named {
+	const char *prefix;
+	int (*fn)(void *arg, const char *name, const struct saved_record *r, size_t count);
+	void *arg;
+};
+
+static int read_named(void *arg, int dir, const char *name)
+{
+	const struct named *const n = arg;
+	value_vector values = {0};
+	char *text = NULL;
+	int fd, rc = 0;
+
+	if (!str_starts(name, n->prefix))
+		return 0;
+	fd = foreign_file(dir, name, O_RDONLY, NULL);
+	if (fd < 0)
+		return 0;
+	if (read_journal(fd, &text, &values))
+		rc = n->fn(n->arg, name, (const struct saved_record *)values.items, values.len);
+	close(fd);
+	vector_free(&values);
+	free(text);
+	return rc;
+}
+
+int tracefs_saved_each_named(const char *prefix,
+			     int (*fn)(void *arg, const char *name, const struct saved_record *r,
+				       size_t count),
+			     void *arg)
+{
+	struct named n = {prefix, fn, arg};
+
+	return each_journal(read_named, &n);
+}
+
+struct taking {
+	struct stale stale;
+	const char *name;
+	struct due due;
+	bool found;
+	int err;
+};
+
+static int take_back_named(void *arg, int dir, const char *name)
+{
+	struct taking *const t = arg;
+
+	if (!str_eq(name, t->name))
+		return 0;
+	t->found = true;
+	t->err = sweep_journal(&t->stale, dir, name, &t->due);
+	return 1;
+}
+
+int tracefs_saved_take_back(struct kernel *k, const char *name, const struct saved_record *record,
+			    bool (*is_due)(void *arg, const struct saved_record *r, size_t count),
+			    void (*fn)(void *arg, const char *file, int error), void *arg)
+{
+	struct taking t = {{k, false, fn, arg}, name, {record, is_due}};
+
+	each_journal(take_back_named, &t);
+	return t.found ? t.err : -ENOENT;
 }

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/strbuf.h"
 #include "kernel/tracefs/instance.h"
+#include "kernel/tracefs/lasting_buffer.h"
 #include "kernel/tracefs/owner.h"
 #include "kernel/tracefs/saved.h"
 #include "kernel/tracefs/walk.h"
@@ -19,6 +20,8 @@ struct reader {
 	char *directory; /* of it */
 	pid_t owner;
 	bool alive;
+	enum state_scope scope;
+	char *session;
 };
 
 static const char *const kind_names[] = {
@@ -48,6 +51,7 @@ static void add(struct reader *r, enum state_kind kind, char *file, const char *
 					      .undo = undo,
 					      .owner = r->owner,
 					      .alive = r->alive,
+					      .session = r->session ? xstrdup(r->session) : NULL,
 				      });
 }
 
@@ -319,21 +323,34 @@ static void read_event(void *arg, const char *system, const char *event)
 	free(file);
 }
 
+static int compare_lines(const void *a, const void *b)
+{
+	const char *const *x = a, *const *y = b;
+
+	return strcmp(*x, *y);
+}
+
 static void read_enabled(struct reader *r)
 {
 	char *text = read_text(r, "set_event"), *line, *rest;
+	VECTOR(char *) lines = {0};
 
 	for (line = text ? strtok_r(text, "\n", &rest) : NULL; line;
-	     line = strtok_r(NULL, "\n", &rest)) {
-		char *const colon = strchr(line, ':');
-
+	     line = strtok_r(NULL, "\n", &rest))
 		/* This one the kernel switches on itself when a BPF program prints. */
-		if (!colon || str_eq(line, "bpf_trace:bpf_trace_printk"))
-			continue;
-		*colon = '\0';
-		add(r, STATE_EVENT, xasprintf("events/%s/%s/enable", line, colon + 1), "1",
+		if (strchr(line, ':') && !str_eq(line, "bpf_trace:bpf_trace_printk"))
+			vector_push(&lines, line);
+	if (lines.len)
+		qsort(lines.items, lines.len, sizeof(*lines.items), compare_lines);
+	for (size_t i = 0; i < lines.len; i++) {
+		const char *const event = lines.items[i];
+		const int system = (int)strcspn(event, ":");
+
+		add(r, STATE_EVENT,
+		    xasprintf("events/%.*s/%s/enable", system, event, event + system + 1), "1",
 		    xstrdup("0"));
 	}
+	vector_free(&lines);
 	free(text);
 }
 
@@ -398,6 +415,22 @@ static void read_synthetic(struct reader *r)
 	free(text);
 }
 
+static int take_session(void *arg, const struct lasting_buffer *b)
+{
+	struct reader *r = arg;
+
+	if (!str_eq(b->instance, r->instance))
+		return 0;
+	r->session = xstrdup(b->name);
+	return 1;
+}
+
+static void find_session(struct reader *r)
+{
+	r->session = NULL;
+	lasting_buffers_each(take_session, r);
+}
+
 static void read_instance(void *arg, const char *name)
 {
 	struct reader *r = arg;
@@ -405,11 +438,14 @@ static void read_instance(void *arg, const char *name)
 	set_owner(r, name);
 	r->instance = name;
 	r->directory = xasprintf("%s/instances/%s", kernel_tracefs(r->kernel), name);
+	find_session(r);
 	/* What goes with the instance is no matter for ours. */
-	if (!r->owner)
+	if (r->scope == STATE_OF_RUNS || (!r->owner && !r->session))
 		read_buffer(r);
 	add(r, STATE_INSTANCE, xasprintf("instances/%s", name), "", xstrdup(""));
 	free(r->directory);
+	free(r->session);
+	r->session = NULL;
 }
 
 static void read_instances(struct reader *r, const char *root)
@@ -420,9 +456,9 @@ static void read_instances(struct reader *r, const char *root)
 	free(path);
 }
 
-int tracefs_state_read(struct kernel *k, struct tracefs_state *ret)
+int tracefs_state_read(struct kernel *k, enum state_scope scope, struct tracefs_state *ret)
 {
-	struct reader r = {.kernel = k, .state = ret, .instance = ""};
+	struct reader r = {.kernel = k, .state = ret, .instance = "", .scope = scope};
 	const char *const root = kernel_tracefs(k);
 
 	*ret = (struct tracefs_state){0};
@@ -433,7 +469,10 @@ int tracefs_state_read(struct kernel *k, struct tracefs_state *ret)
 	r.directory = (char *)root;
 	r.owner = instance_top_owner(k);
 	r.alive = r.owner != 0;
+	find_session(&r);
 	read_buffer(&r);
+	free(r.session);
+	r.session = NULL;
 	read_instances(&r, root);
 	r.instance = "";
 	r.directory = (char *)root;
@@ -446,8 +485,9 @@ int tracefs_state_read(struct kernel *k, struct tracefs_state *ret)
 
 /* ---- taking back ---- */
 
-static int undo(const char *root, const struct state_item *i)
+static int undo(struct kernel *k, const struct state_item *i)
 {
+	const char *const root = kernel_tracefs(k);
 	char *directory =
 		*i->instance ? xasprintf("%s/instances/%s", root, i->instance) : xstrdup(root);
 	int err = 0;
@@ -476,10 +516,9 @@ static int undo(const char *root, const struct state_item *i)
 u32 tracefs_state_undo(struct kernel *k, struct tracefs_state *s,
 		       bool (*choose)(void *arg, const struct state_item *i), void *arg)
 {
-	const char *const root = kernel_tracefs(k);
 	u32 failed = UINT32_MAX, before;
 
-	if (!root)
+	if (!kernel_tracefs(k))
 		return 0;
 	/* What another item still uses is refused at first: as long as something is achieved,
 	 * again. */
@@ -491,7 +530,7 @@ u32 tracefs_state_undo(struct kernel *k, struct tracefs_state *s,
 
 			if (i->done || !choose(arg, i))
 				continue;
-			i->error = undo(root, i);
+			i->error = undo(k, i);
 			i->done = !i->error;
 			failed += i->error != 0;
 		}
@@ -508,6 +547,7 @@ void tracefs_state_release(struct tracefs_state *s)
 		free(i->file);
 		free(i->value);
 		free(i->undo);
+		free(i->session);
 	}
 	vector_free(&s->items);
 }

@@ -32,6 +32,7 @@ struct state_item {
 	char *undo; /* what is written to the file (instances: nothing; they are removed) */
 	pid_t owner; /* of pantrace's own things; 0 = somebody else's */
 	bool alive; /* the owner lives: it is left alone */
+	char *session; /* of `pantrace start`, which has this buffer; NULL = none */
 	int error; /* of tracefs_state_undo(); 0 = done */
 	bool done;
 };
@@ -42,8 +43,11 @@ struct tracefs_state {
 };
 
 const char *state_kind_name(enum state_kind kind); /* "setting" */
+/* What instances that runs of pantrace made are like: left out, or there, too. */
+enum state_scope { STATE_OF_OTHERS, STATE_OF_RUNS };
+
 /* 0, or -errno if tracefs cannot be read. */
-int tracefs_state_read(struct kernel *k, struct tracefs_state *ret);
+int tracefs_state_read(struct kernel *k, enum state_scope scope, struct tracefs_state *ret);
 /*
  * Takes back those items for which choose() says so, in an order that works. Returns how many
  * failed.

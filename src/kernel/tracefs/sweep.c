@@ -6,9 +6,10 @@
 
 #include "base/file.h"
 #include "base/hashmap.h"
+#include "kernel/tracefs/instance_remove.h"
+#include "kernel/tracefs/lasting_buffer.h"
 #include "kernel/tracefs/owner.h"
 #include "kernel/tracefs/saved.h"
-#include "kernel/tracefs/triggers.h"
 #include "kernel/tracefs/walk.h"
 
 struct sweeper {
@@ -46,11 +47,6 @@ static bool belongs_to_dead(struct sweeper *s, const char *name)
 
 /* ---- instances ---- */
 
-static int write_value(const char *path, const char *file, const char *value)
-{
-	return tracefs_value_write(path, file, value);
-}
-
 static void sweep_instance(void *arg, const char *name)
 {
 	struct sweeper *s = arg;
@@ -60,16 +56,8 @@ static void sweep_instance(void *arg, const char *name)
 	if (!belongs_to_dead(s, name))
 		return;
 	path = xasprintf("%s/instances/%s", s->root, name);
-	if (!s->only_look && rmdir(path) && errno != ENOENT) {
-		tracefs_triggers_remove(path);
-		error = rmdir(path) && errno != ENOENT ? errno : 0;
-	}
-	if (error) {
-		/* Somebody reads in it. At least it shall cost nothing. */
-		write_value(path, "tracing_on", "0");
-		write_value(path, "events/enable", "0");
-		write_value(path, "current_tracer", "nop");
-	}
+	if (!s->only_look && rmdir(path) && errno != ENOENT)
+		error = -tracefs_instance_remove(path, 1);
 	note(s, SWEPT_INSTANCE, name, error);
 	free(path);
 }
@@ -129,10 +117,17 @@ static void sweep_events(struct sweeper *s, const char *file, bool synthetic, co
 	free(text);
 }
 
-/* Values have names without blanks; a probe event that was being made is "GROUP/NAME PLACE". */
+/*
+ * Values have names without blanks; a probe event that was being made is "GROUP/NAME PLACE", an
+ * instance "instances/NAME".
+ */
 static void note_journaled(void *arg, const char *what, int error)
 {
-	note(arg, strchr(what, ' ') ? SWEPT_PROBE : SWEPT_SETTING, what, error);
+	note(arg,
+	     strchr(what, ' ')		      ? SWEPT_PROBE
+	     : str_starts(what, "instances/") ? SWEPT_INSTANCE
+					      : SWEPT_SETTING,
+	     what, error);
 }
 
 int tracefs_sweep(struct kernel *k, bool only_look, struct sweep_report *report)
@@ -144,6 +139,7 @@ int tracefs_sweep(struct kernel *k, bool only_look, struct sweep_report *report)
 		return -errno;
 	/* In this order: an event that an instance has enabled cannot be removed. */
 	tracefs_saved_each_stale(k, only_look, note_journaled, &s);
+	lasting_buffers_sweep(k, only_look, note_journaled, &s);
 	sweep_instances(&s);
 	sweep_events(&s, "kprobe_events", false, "");
 	sweep_events(&s, "uprobe_events", false, "");

@@ -1,13 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lang/builtin/util.h"
 
-const struct builtin *const builtin_tables[] = {
-	builtins_process, builtins_context,   builtins_time,	  builtins_string,
-	builtins_compare, builtins_symbol,    builtins_stack,	  builtins_net,
-	builtins_output,  builtins_abort,     builtins_aggregate, builtins_map,
-	builtins_type,	  builtins_misc,      builtins_tseries,	  builtins_statistics,
-	builtins_present, builtins_speculate, builtins_row,	  builtins_path,
-	builtins_config,  builtins_concat,    builtins_kernel,	  NULL,
+/* In the order of the help. */
+const struct builtin_family builtin_families[] = {
+	{builtins_context, "The probe and its arguments"},
+	{builtins_registers, "Registers and the context"},
+	{builtins_process, "Processes and CPUs"},
+	{builtins_time, "Time"},
+	{builtins_string, "Text and memory"},
+	{builtins_concat, "Joining text"},
+	{builtins_path, "Paths"},
+	{builtins_compare, "Comparing"},
+	{builtins_symbol, "Symbols"},
+	{builtins_kernel, "Functions of the kernel"},
+	{builtins_stack, "Stacks"},
+	{builtins_net, "Network"},
+	{builtins_output, "Output"},
+	{builtins_row, "Rows and tables"},
+	{builtins_abort, "Failing"},
+	{builtins_aggregate, "Aggregations"},
+	{builtins_statistics, "Aggregations beyond bpftrace's"},
+	{builtins_tseries, "Time series"},
+	{builtins_map, "Maps"},
+	{builtins_present, "Showing maps"},
+	{builtins_speculate, "Speculation"},
+	{builtins_type, "Types"},
+	{builtins_misc, "Others"},
+	{builtins_config, "Settings and options"},
+	{0},
 };
 
 /* About 130 rows, asked a few dozen times per script: a scan is faster than building an index. */
@@ -17,8 +37,8 @@ const struct builtin *builtin_find(const char *name)
 
 	if (str_starts(name, prefix))
 		name += sizeof(prefix) - 1;
-	for (const struct builtin *const *table = builtin_tables; *table; table++)
-		for (const struct builtin *b = *table; b->name; b++)
+	for (const struct builtin_family *f = builtin_families; f->rows; f++)
+		for (const struct builtin *b = f->rows; b->name; b++)
 			if (str_eq(b->name, name))
 				return b;
 	return NULL;
@@ -30,9 +50,9 @@ const char *const *builtin_names(size_t *ret_count)
 	static size_t count;
 
 	if (!count)
-		for (const struct builtin *const *table = builtin_tables; *table; table++)
-			for (const struct builtin *b = *table; b->name && count < ARRAY_SIZE(names);
-			     b++)
+		for (const struct builtin_family *f = builtin_families; f->rows; f++)
+			for (const struct builtin *b = f->rows;
+			     b->name && count < ARRAY_SIZE(names); b++)
 				names[count++] = b->name;
 	*ret_count = count;
 	return names;

@@ -21,6 +21,8 @@ enum builtin_flags {
 	BUILTIN_STATEMENT = 1 << 4, /* gives no value: only as a statement */
 	/* bpftrace has it in its library: other words where it is refused */
 	BUILTIN_LIBRARY = 1 << 6,
+	BUILTIN_LIVE = 1 << 7, /* of the running machine: no recording holds it */
+	BUILTIN_OF_THREAD = 1 << 8, /* of the thread that has the event */
 	/* check() is called before its arguments were checked (maps, type names) */
 	BUILTIN_RAW_ARGS = 1 << 5,
 };
@@ -44,8 +46,12 @@ struct builtin {
 	 */
 };
 
-/* each ends with a row whose name is NULL; the list ends with NULL */
-extern const struct builtin *const builtin_tables[];
+struct builtin_family {
+	const struct builtin *rows; /* the last one's name is NULL */
+	const char *title;
+};
+
+extern const struct builtin_family builtin_families[]; /* the last one's rows are NULL */
 const struct builtin *builtin_find(const char *name);
 /* All names, for "did you mean". */
 const char *const *builtin_names(size_t *ret_count);

@@ -223,6 +223,16 @@ static void search_at(struct lower *l, const struct text *hay, const struct text
 	ir_switch_to(l->f, more);
 }
 
+/* Both blocks return 1, which ends the loop; `found` first notes where. */
+static void end_callback(struct ir_function *f, ir_reg state, ir_reg at, u32 found, u32 end)
+{
+	ir_switch_to(f, found);
+	ir_store(f, state, SEARCH_INDEX, 8, at);
+	ir_jump(f, end);
+	ir_switch_to(f, end);
+	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = 1});
+}
+
 /* long callback(u32 at, void *state): the verifier walks it once, however long the haystack is. */
 static struct ir_function *search_callback(struct lower *l, const struct text *hay,
 					   const struct text *needle, u32 positions)
@@ -245,11 +255,7 @@ static struct ir_function *search_callback(struct lower *l, const struct text *h
 	ir_switch_to(f, inside);
 	search_at(l, &local_hay, &local_needle, at, found, end);
 	ir_return(f, 0);
-	ir_switch_to(f, found);
-	ir_store(f, state, SEARCH_INDEX, 8, at);
-	ir_jump(f, end);
-	ir_switch_to(f, end);
-	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = 1});
+	end_callback(f, state, at, found, end);
 	l->f = outer;
 	return f;
 }
@@ -308,11 +314,7 @@ static struct ir_function *step_callback(struct lower *l, const struct text *hay
 	ir_store(f, state, SEARCH_AT, 8, ir_binary_imm(f, IR_ADD, at, 1));
 	ir_store_imm(f, state, SEARCH_EQUAL, 8, 0);
 	ir_return(f, 0);
-	ir_switch_to(f, found);
-	ir_store(f, state, SEARCH_INDEX, 8, at);
-	ir_jump(f, end);
-	ir_switch_to(f, end);
-	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = 1});
+	end_callback(f, state, at, found, end);
 	l->f = outer;
 	return f;
 }

@@ -1,41 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a probe sees: its name, function, arguments, return value and registers. */
+/* What a probe sees: its name, function, arguments and return value. */
 #include "arch/arch.h"
 #include "lang/builtin/util.h"
 #include "lang/check/internal.h"
 #include "lang/lower/internal.h"
 #include "probe/variables.h"
 
-static bool in_probe(struct check *c, struct expr *call)
-{
-	if (!c->unit || c->unit->subprogram) {
-		check_error(c, call->span, "Builtin %s not supported outside probe",
-			    call->builtin->name);
-		return false;
-	}
-	return true;
-}
-
-static bool has_registers(const struct check *c)
-{
-	return c->unit->context.kind == CONTEXT_REGISTERS ||
-	       c->unit->context.kind == CONTEXT_PERF_EVENT;
-}
-
-/* The saved register at pt_regs + offset. */
-static ir_reg saved_register(struct lower *l, u32 offset, u8 size)
-{
-	const struct location loc = {.kind = LOCATION_REGISTER, .size = size, .offset = offset};
-
-	return lower_location(l, &loc);
-}
-
 /* ---- probe ---- */
 
 static void check_probe(struct check *c, struct expr *call)
 {
 	call->type = type_simple(TYPE_PROBE_NAME);
-	if (!in_probe(c, call))
+	if (!builtin_in_probe(c, call))
 		return;
 	c->unit->uses_probe = true;
 	if (c->unit->probe_is_text && c->unit->ntargets == 1)
@@ -69,7 +45,7 @@ static void lower_probe(struct lower *l, struct expr *call, struct value *ret)
 
 static void check_probetype(struct check *c, struct expr *call)
 {
-	const struct probe_provider *p = in_probe(c, call) ? unit_provider(c->unit) : NULL;
+	const struct probe_provider *p = builtin_in_probe(c, call) ? unit_provider(c->unit) : NULL;
 	const char *name = !p ? "special" : p->type ? p->type : p->name;
 
 	builtin_set_string(c, call, name, strlen(name));
@@ -80,7 +56,7 @@ static void check_probetype(struct check *c, struct expr *call)
 static void check_func(struct check *c, struct expr *call)
 {
 	call->type = type_simple(TYPE_KSYM);
-	if (!in_probe(c, call))
+	if (!builtin_in_probe(c, call))
 		return;
 	if (c->unit->context.space == SPACE_USER)
 		call->type = type_simple(TYPE_USYM);
@@ -88,7 +64,7 @@ static void check_func(struct check *c, struct expr *call)
 	if (!c->unit->context.has_function)
 		check_error(c, call->span, "The func builtin can not be used with '%s' probes",
 			    unit_provider(c->unit)->name);
-	else if (!has_registers(c) && !c->options->features.get_func_ip)
+	else if (!builtin_has_registers(c) && !c->options->features.get_func_ip)
 		check_error(c, call->span,
 			    "BPF_FUNC_get_func_ip not available for your kernel version. Consider "
 			    "using the 'probe' builtin instead.");
@@ -107,7 +83,7 @@ static ir_reg function_address(struct lower *l)
 	ir_reg r;
 
 	if (registers && !x->is_return && (x->space == SPACE_USER || !l->features->get_func_ip))
-		return saved_register(l, arch_ip_offset(), 8);
+		return builtin_saved_register(l, arch_ip_offset(), 8);
 	r = ir_move(l->f, ir_call_n(l->f, BPF_FUNC_get_func_ip, lower_context(l)));
 	if (!registers || x->is_return)
 		return r;
@@ -115,7 +91,7 @@ static ir_reg function_address(struct lower *l)
 	end = ir_block_new(l->f, "func.end");
 	ir_branch_imm(l->f, IR_EQ, r, 0, use_ip, end);
 	ir_switch_to(l->f, use_ip);
-	ir_assign(l->f, r, saved_register(l, arch_ip_offset(), 8));
+	ir_assign(l->f, r, builtin_saved_register(l, arch_ip_offset(), 8));
 	ir_jump(l->f, end);
 	ir_switch_to(l->f, end);
 	return r;
@@ -141,18 +117,6 @@ static void lower_func(struct lower *l, struct expr *call, struct value *ret)
 
 enum { MAX_SHOWN = 512, MAX_SHOWN_TOGETHER = 2048 /* bytes of one variable, and of all */ };
 
-/* Up to its first comma: "it is in a floating-point register". */
-static const char *short_reason(struct check *c, const struct location *at)
-{
-	const char *reason = at->access ? at->access->reason : NULL;
-
-	if (!reason)
-		return "cannot be read";
-	if (strstr(reason, "optimised out"))
-		return "optimised out";
-	return arena_strndup(c->arena, reason, strcspn(reason, ",;"));
-}
-
 /* Its own type, or the note that stands in its place. *budget: bytes that are left. */
 static const struct type *shown_type(struct check *c, const struct location *at,
 				     const struct type *t, u32 *budget)
@@ -164,7 +128,7 @@ static const struct type *shown_type(struct check *c, const struct location *at,
 	if (type_is(t, TYPE_FLOAT) && (at->kind != LOCATION_ACCESS || t->size > 8))
 		note = "float: cannot be shown";
 	else if (at->kind == LOCATION_NONE)
-		note = short_reason(c, at);
+		note = at->access ? access_short_reason(c->arena, at->access) : "cannot be read";
 	else if (!t->size)
 		note = "its size is known to the program only";
 	else if (t->size > MIN(*budget, (u32)MAX_SHOWN))
@@ -211,7 +175,7 @@ static void check_vars(struct check *c, struct expr *call)
 	const char **names;
 
 	call->type = type_none();
-	if (!in_probe(c, call) || !check_has_variables(c, call))
+	if (!builtin_in_probe(c, call) || !check_has_variables(c, call))
 		return;
 	c->unit->uses_args = true;
 	all = probe_all_variables(c->unit->context.place, c->types);
@@ -257,7 +221,7 @@ static void lower_vars(struct lower *l, struct expr *call, struct value *ret)
 static void check_args(struct check *c, struct expr *call)
 {
 	call->type = type_none();
-	if (!in_probe(c, call))
+	if (!builtin_in_probe(c, call))
 		return;
 	c->unit->uses_args = true;
 	if (c->unit->context.locations) {
@@ -324,7 +288,7 @@ static u32 argument_number(const struct expr *call)
 static void check_argument(struct check *c, struct expr *call)
 {
 	call->type = type_int(8, false);
-	if (!in_probe(c, call))
+	if (!builtin_in_probe(c, call))
 		return;
 	if (c->unit->context.space == SPACE_USER)
 		call->space = SPACE_USER;
@@ -357,7 +321,7 @@ static void lower_argument(struct lower *l, struct expr *call, struct value *ret
 static void check_stack_argument(struct check *c, struct expr *call)
 {
 	call->type = type_int(8, false);
-	if (!in_probe(c, call))
+	if (!builtin_in_probe(c, call))
 		return;
 	call->space = c->unit->context.space;
 	if (c->unit->context.kind != CONTEXT_REGISTERS || c->unit->context.is_return ||
@@ -389,7 +353,7 @@ static void lower_stack_argument(struct lower *l, struct expr *call, struct valu
 	lower_slot(l, type_int(8, false), "sarg", &slot);
 	while (first < 32 && arch_argument_offset(first) >= 0)
 		first++;
-	result = lower_read(l, slot, 0, 8, saved_register(l, arch_sp_offset(), 8),
+	result = lower_read(l, slot, 0, 8, builtin_saved_register(l, arch_sp_offset(), 8),
 			    arch_stack_argument_offset(first + n), l->unit->context.space);
 	lower_helper_error(l, BPF_FUNC_probe_read_kernel, result, call->span);
 	*ret = value_register(call->type, ir_load(l->f, slot, 0, 8, false));
@@ -400,7 +364,7 @@ static void lower_stack_argument(struct lower *l, struct expr *call, struct valu
 static void check_retval(struct check *c, struct expr *call)
 {
 	call->type = type_int(8, false);
-	if (!in_probe(c, call))
+	if (!builtin_in_probe(c, call))
 		return;
 	if (c->unit->context.retval_location.kind == LOCATION_NONE) {
 		check_error(c, call->span,
@@ -426,123 +390,6 @@ static void lower_retval(struct lower *l, struct expr *call, struct value *ret)
 	*ret = value_register(call->type, r);
 }
 
-/* ---- ctx ---- */
-
-static void check_ctx(struct check *c, struct expr *call)
-{
-	const char *name = NULL;
-	const struct type *t;
-
-	call->type = type_int(8, false);
-	if (!in_probe(c, call))
-		return;
-	switch (c->unit->context.kind) {
-	case CONTEXT_REGISTERS:
-		name = "struct pt_regs";
-		break;
-	case CONTEXT_PERF_EVENT:
-		name = "struct bpf_perf_event_data";
-		break;
-	case CONTEXT_ITERATOR:
-		if (c->unit->context.args)
-			name = c->unit->context.args->name;
-		if (name && !str_starts(name, "struct "))
-			name = arena_printf(c->arena, "struct %s", name);
-		break;
-	case CONTEXT_TRACEPOINT:
-		check_error(c, call->span, "Use args instead of ctx in tracepoint");
-		return;
-	default:
-		check_error(c, call->span, "The ctx builtin can not be used with '%s' probes",
-			    unit_provider(c->unit)->name);
-		return;
-	}
-	t = name ? type_named(c->types, name) : NULL;
-	call->type = type_pointer(c->types, t ? t : type_void(), SPACE_CONTEXT);
-}
-
-static void lower_ctx(struct lower *l, struct expr *call, struct value *ret)
-{
-	*ret = value_register(call->type, lower_context(l));
-}
-
-/* ---- registers ---- */
-
-static void check_reg(struct check *c, struct expr *call)
-{
-	const struct arch_register *r;
-	const char *name;
-
-	call->type = type_int(8, false);
-	if (!check_arg_literal_string(c, call, 0) || !in_probe(c, call))
-		return;
-	if (c->unit->context.space == SPACE_USER)
-		call->space = SPACE_USER;
-	if (!has_registers(c)) {
-		check_error(c, call->span, "reg can not be used with \"%s\" probes",
-			    unit_provider(c->unit)->name);
-		return;
-	}
-	name = builtin_literal(call->args[0]);
-	r = name ? arch_register_find(name) : NULL;
-	if (!r)
-		check_error(c, call->span, "'%s' is not a valid register on this architecture",
-			    name ? name : "");
-	call->annotation = (void *)r;
-}
-
-static void lower_reg(struct lower *l, struct expr *call, struct value *ret)
-{
-	const struct arch_register *a = call->annotation;
-	ir_reg r = saved_register(l, a->offset, a->shift ? 8 : a->size);
-
-	if (a->shift)
-		r = ir_extend(l->f, ir_binary_imm(l->f, IR_SHR, r, a->shift), a->size, false);
-	*ret = value_register(call->type, r);
-}
-
-static void check_usermode(struct check *c, struct expr *call)
-{
-	call->type = type_int(1, false);
-	if (!in_probe(c, call))
-		return;
-	call->annotation = (void *)arch_register_find("cs");
-	if (!call->annotation)
-		check_error(c, call->span, "'usermode' builtin is only supported on x86_64");
-	else if (c->unit->context.kind == CONTEXT_NONE)
-		builtin_set_integer(call, call->type, 1);
-	else if (!has_registers(c) || (c->unit->context.kind == CONTEXT_REGISTERS &&
-				       c->unit->context.space == SPACE_KERNEL))
-		/* hooks in the kernel's own code */
-		builtin_set_integer(call, call->type, 0);
-}
-
-/* The two low bits of the code segment are the privilege level: 3 in user mode. */
-static void lower_usermode(struct lower *l, struct expr *call, struct value *ret)
-{
-	const struct arch_register *cs = call->annotation;
-	ir_reg r = ir_binary_imm(l->f, IR_AND, saved_register(l, cs->offset, 8), 3);
-
-	*ret = value_register(call->type, builtin_test(l, IR_EQ, r, 3));
-}
-
-static void check_override(struct check *c, struct expr *call)
-{
-	call->type = type_none();
-	if (check_known(c, call->args[0]))
-		check_arg_integer(c, call, 0);
-	if (in_probe(c, call) && !unit_provider(c->unit)->can_override)
-		check_error(c, call->span, "override() can only be used inside kprobes");
-}
-
-static void lower_override(struct lower *l, struct expr *call, struct value *ret)
-{
-	ir_reg rc = lower_scalar(l, call->args[0]);
-
-	ir_call_n(l->f, BPF_FUNC_override_return, lower_context(l), rc);
-	*ret = (struct value){0};
-}
-
 #define ARGUMENT(n)                                                                               \
 	{                                                                                         \
 		"arg" #n, "uint64 arg" #n,                                                        \
@@ -565,7 +412,7 @@ const struct builtin builtins_context[] = {
 	 "", VARIABLE_OR_CALL, 0, 0, check_probetype, builtin_lower_literal},
 	{"func", "ksym_t|usym_t func",
 	 "The function that is traced (kprobe, uprobe, fentry and their returns).", "",
-	 VARIABLE_OR_CALL, 0, 0, check_func, lower_func},
+	 BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 0, check_func, lower_func},
 	{"args", "struct args",
 	 "The arguments by name: args.filename. As a whole it prints all of them.", "",
 	 VARIABLE_OR_CALL, 0, 0, check_args, lower_args},
@@ -601,21 +448,5 @@ const struct builtin builtins_context[] = {
 	{"retval", "uint64 retval",
 	 "What the traced function returns (kretprobe, uretprobe: uint64; fexit: its own type).",
 	 "", VARIABLE_OR_CALL, 0, 0, check_retval, lower_retval},
-	{"ctx", "void *ctx",
-	 "The program's context: struct pt_regs, struct bpf_perf_event_data or struct "
-	 "bpf_iter__NAME.",
-	 "", VARIABLE_OR_CALL, 0, 0, check_ctx, lower_ctx},
-	{"reg", "uint64 reg(\"name\")",
-	 "A register of the traced code, such as reg(\"ip\") (kprobe, uprobe, usdt, profile, "
-	 "software).",
-	 "", BUILTIN_CALL, 1, 1, check_reg, lower_reg},
-	{"usermode", "uint8 usermode",
-	 "1 if the interrupted code ran in user mode, else 0 (x86-64).", "", VARIABLE_OR_CALL, 0, 0,
-	 check_usermode, lower_usermode},
-	{"override", "void override(uint64 rc)",
-	 "The probed function is not executed and returns rc instead (kprobe on functions that "
-	 "allow error injection).",
-	 "4.16", BUILTIN_CALL | BUILTIN_UNSAFE | BUILTIN_LIBRARY | BUILTIN_STATEMENT, 1, 1,
-	 check_override, lower_override},
 	{0},
 };

@@ -33,10 +33,10 @@ const struct builtin builtins_kernel[] = {
 	{"kfunc_exist", "bool kfunc_exist(const string kfunc)",
 	 "Does the kernel have a function of this name, by its BTF? Known when the script is "
 	 "compiled.",
-	 "5.2", BUILTIN_CALL, 1, 1, check_kfunc, builtin_lower_literal},
+	 "5.2", BUILTIN_LIVE | BUILTIN_CALL, 1, 1, check_kfunc, builtin_lower_literal},
 	{"kfunc_allowed", "bool kfunc_allowed(const string kfunc)",
 	 "May programs of this probe call that function of the kernel? Known when the script is "
 	 "compiled; such a function is called by its name: bpf_task_from_pid(1).",
-	 "5.13", BUILTIN_CALL, 1, 1, check_kfunc, builtin_lower_literal},
+	 "5.13", BUILTIN_LIVE | BUILTIN_CALL, 1, 1, check_kfunc, builtin_lower_literal},
 	{0},
 };

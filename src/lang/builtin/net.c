@@ -284,13 +284,13 @@ const struct builtin builtins_net[] = {
 	{"socket_cookie", "uint64 socket_cookie(struct sock *sk)",
 	 "The kernel's unique number for a socket, the same for the socket's life (fentry, fexit, "
 	 "rawtracepoint).",
-	 "5.12", BUILTIN_CALL, 1, 1, check_socket_cookie, lower_socket_cookie},
+	 "5.12", BUILTIN_LIVE | BUILTIN_CALL, 1, 1, check_socket_cookie, lower_socket_cookie},
 	{"skboutput",
 	 "int32 skboutput(const string path, struct sk_buff *skb, uint64 length, const uint64 "
 	 "offset)",
 	 "Writes the first `length` bytes of a packet, without the first `offset` ones, to a "
 	 "capture file for tcpdump and Wireshark, whose packets begin with the IP header (skip 14 "
 	 "bytes of Ethernet where they are there). 0, or a negative error.",
-	 "5.5", BUILTIN_CALL, 4, 4, check_skboutput, lower_skboutput},
+	 "5.5", BUILTIN_LIVE | BUILTIN_CALL, 4, 4, check_skboutput, lower_skboutput},
 	{0},
 };

@@ -439,8 +439,8 @@ const struct builtin builtins_output[] = {
 	 "As printf, to standard error as a warning with the place in the script.", "", OUTPUT, 1,
 	 128, check_printf, lower_printf},
 	{"debugf", "void debugf(\"format\", ...)",
-	 "Prints to the kernel's trace_pipe; at most three arguments, %d %u %x %p %s.", "", OUTPUT,
-	 1, 128, check_debugf, lower_debugf},
+	 "Prints to the kernel's trace_pipe; at most three arguments, %d %u %x %p %s.", "",
+	 BUILTIN_LIVE | OUTPUT, 1, 128, check_debugf, lower_debugf},
 	{"print",
 	 "void print(value) | print(@map [, top [, div]]) | print(@map, \"format\" [, top]) | "
 	 "print(@map[key])",
@@ -449,7 +449,7 @@ const struct builtin builtins_output[] = {
 	 "", OUTPUT | BUILTIN_RAW_ARGS, 1, 3, check_print, lower_print},
 	{"cat", "void cat(\"format\", ...)",
 	 "Prints the contents of the file that the format names (max_cat_bytes at most).", "",
-	 OUTPUT, 1, 128, check_printf, lower_printf},
+	 BUILTIN_LIVE | OUTPUT, 1, 128, check_printf, lower_printf},
 	{"system", "void system(\"format\", ...)",
 	 "Runs a shell command and prints its output; events wait meanwhile. Texts that others "
 	 "choose (names of files, comm) belong behind %q, which quotes them as one argument "

@@ -343,14 +343,14 @@ const struct builtin builtins_path[] = {
 	{"cwd", "string cwd()",
 	 "Name of the current working directory of the current task, from the root of its mount "
 	 "namespace.",
-	 "5.5", VARIABLE_OR_CALL, 0, 0, check_path, lower_cwd},
+	 "5.5", BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 0, check_path, lower_cwd},
 	{"fdpath", "string fdpath(int fd)",
 	 "Name of the file that a descriptor of the current task refers to; \"?\" if it is not "
 	 "open.",
-	 "5.5", BUILTIN_CALL, 1, 1, check_path, lower_fdpath},
+	 "5.5", BUILTIN_LIVE | BUILTIN_CALL, 1, 1, check_path, lower_fdpath},
 	{"abspath", "string abspath(int dirfd, char *name)",
 	 "Full name of a file as a system call of the current task means it: relative names stand "
 	 "below the directory dirfd, or below the working directory (AT_FDCWD).",
-	 "5.5", BUILTIN_CALL, 2, 2, check_path, lower_abspath},
+	 "5.5", BUILTIN_LIVE | BUILTIN_CALL, 2, 2, check_path, lower_abspath},
 	{0},
 };

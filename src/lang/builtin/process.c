@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The current task: pid, comm, uid, its relatives, CPU, cgroup. */
 #include <fcntl.h>
-#include <sys/stat.h>
 
+#include "base/process.h"
 #include "lang/builtin/util.h"
 #include "view/printf_format.h"
 #include "lang/builtin/kernel_call.h"
 
 #define COMM_SIZE 16
-/* inode of the initial PID namespace, PROC_PID_INIT_INO in include/linux/proc_ns.h */
-#define INIT_PID_NAMESPACE 0xeffffffcUL
 
 /* ---- one helper, one number ---- */
 
@@ -90,15 +88,6 @@ static void check_pid(struct check *c, struct expr *call)
 }
 
 /*
- * Are we in another PID namespace than the initial one? Then users see the numbers of that one
- * here.
- */
-static bool in_pid_namespace(struct stat *st)
-{
-	return !stat("/proc/self/ns/pid", st) && st->st_ino != INIT_PID_NAMESPACE;
-}
-
-/*
  * struct bpf_pidns_info { u32 pid; u32 tgid; } as seen from our namespace; zeros for a task outside
  * of it.
  */
@@ -117,7 +106,7 @@ ir_reg builtin_current_ids(struct lower *l)
 {
 	struct stat st;
 
-	if (in_pid_namespace(&st))
+	if (!l->check->options->recorded && !process_numbers_are_initial(&st))
 		return namespaced_ids(l, &st);
 	return ir_call(l->f, BPF_FUNC_get_current_pid_tgid, 0, NULL);
 }
@@ -126,8 +115,9 @@ static void lower_pid(struct lower *l, struct expr *call, struct value *ret)
 {
 	const bool tgid = str_eq(call->builtin->name, "pid");
 	const bool init = call->nargs && str_eq(call->args[0]->name, "init");
-	const ir_reg r = init ? ir_call(l->f, BPF_FUNC_get_current_pid_tgid, 0, NULL)
-			      : builtin_current_ids(l);
+	const bool only_tid = !tgid && l->check->options->recorded;
+	const u32 helper = only_tid ? RECORDED_TID : BPF_FUNC_get_current_pid_tgid;
+	const ir_reg r = init || only_tid ? ir_call(l->f, helper, 0, NULL) : builtin_current_ids(l);
 
 	*ret = value_register(call->type, low_bits(l, r, tgid ? 32 : 0, 4));
 }
@@ -394,63 +384,63 @@ const struct builtin builtins_process[] = {
 	{"pid", "uint32 pid([curr_ns|init])",
 	 "Process id (thread group id) of the current thread, as seen from pantrace's own PID "
 	 "namespace; pid(init) is that of the initial namespace.",
-	 "", VARIABLE_OR_CALL | BUILTIN_RAW_ARGS, 0, 1, check_pid, lower_pid},
+	 "", BUILTIN_OF_THREAD | VARIABLE_OR_CALL | BUILTIN_RAW_ARGS, 0, 1, check_pid, lower_pid},
 	{"tid", "uint32 tid([curr_ns|init])",
 	 "Thread id of the current thread, as seen from pantrace's own PID namespace; tid(init) is "
 	 "that of the initial namespace.",
-	 "", VARIABLE_OR_CALL | BUILTIN_RAW_ARGS, 0, 1, check_pid, lower_pid},
+	 "", BUILTIN_OF_THREAD | VARIABLE_OR_CALL | BUILTIN_RAW_ARGS, 0, 1, check_pid, lower_pid},
 	{"uid", "uint64 uid",
 	 "User id of the current thread, as seen from the initial user namespace.", "",
-	 VARIABLE_OR_CALL, 0, 0, check_number, lower_number},
+	 BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 0, check_number, lower_number},
 	{"gid", "uint64 gid",
 	 "Group id of the current thread, as seen from the initial user namespace.", "",
-	 VARIABLE_OR_CALL, 0, 0, check_number, lower_number},
+	 BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 0, check_number, lower_number},
 	{"username", "username_t username",
-	 "Name of the current user, looked up when it is printed.", "", VARIABLE_OR_CALL, 0, 0,
-	 check_username, lower_username},
+	 "Name of the current user, looked up when it is printed.", "",
+	 BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 0, check_username, lower_username},
 	{"comm", "string comm([uint32 pid])",
 	 "Name of the current thread, at most 15 characters, or of the process with this number "
 	 "(in programs that may call bpf_task_from_pid; Linux 6.2).",
-	 "", VARIABLE_OR_CALL, 0, 1, check_comm, lower_comm},
+	 "", BUILTIN_OF_THREAD | VARIABLE_OR_CALL, 0, 1, check_comm, lower_comm},
 	{"cpid", "uint64 cpid", "Process id of the command started by -c; 0 without one.", "",
-	 VARIABLE_OR_CALL, 0, 0, check_cpid, lower_cpid},
+	 BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 0, check_cpid, lower_cpid},
 	{"has_cpid", "bool has_cpid",
 	 "True if a command was started by -c, so that cpid is its process id.", "",
 	 VARIABLE_OR_CALL, 0, 0, check_has_cpid, builtin_lower_literal},
 	{"curtask", "struct task_struct *curtask",
 	 "The kernel's task_struct of the current thread; its members can be read, and it may be "
 	 "used as an integer.",
-	 "", VARIABLE_OR_CALL, 0, 0, check_curtask, lower_curtask},
+	 "", BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 0, check_curtask, lower_curtask},
 	{"ppid", "uint32 ppid([struct task_struct *task])",
 	 "Process id of the parent of the current process or of a task (task.real_parent.pid).", "",
-	 VARIABLE_OR_CALL, 0, 1, check_relative, lower_relative},
+	 BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 1, check_relative, lower_relative},
 	{"pcomm", "string pcomm([struct task_struct *task])",
 	 "Name of the parent of the current process or of a task (task.real_parent.comm).", "",
-	 VARIABLE_OR_CALL, 0, 1, check_relative, lower_relative},
+	 BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 1, check_relative, lower_relative},
 	{"leader_tid", "uint32 leader_tid([struct task_struct *task])",
-	 "Thread id of the thread group leader (task.group_leader.pid).", "", VARIABLE_OR_CALL, 0,
-	 1, check_relative, lower_relative},
+	 "Thread id of the thread group leader (task.group_leader.pid).", "",
+	 BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 1, check_relative, lower_relative},
 	{"leader_comm", "string leader_comm([struct task_struct *task])",
-	 "Name of the thread group leader (task.group_leader.comm).", "", VARIABLE_OR_CALL, 0, 1,
-	 check_relative, lower_relative},
-	{"cpu", "uint64 cpu", "Number of the CPU that the probe runs on.", "", VARIABLE_OR_CALL, 0,
-	 0, check_number, lower_number},
+	 "Name of the thread group leader (task.group_leader.comm).", "",
+	 BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 1, check_relative, lower_relative},
+	{"cpu", "uint64 cpu", "Number of the CPU that the probe runs on.", "",
+	 BUILTIN_OF_THREAD | VARIABLE_OR_CALL, 0, 0, check_number, lower_number},
 	{"ncpus", "uint64 ncpus", "Number of CPUs that the kernel may ever bring up.", "",
-	 VARIABLE_OR_CALL, 0, 0, check_ncpus, builtin_lower_literal},
+	 BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 0, check_ncpus, builtin_lower_literal},
 	{"numaid", "uint64 numaid", "Number of the NUMA node that the probe runs on.", "4.10",
-	 VARIABLE_OR_CALL, 0, 0, check_number, lower_number},
+	 BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 0, check_number, lower_number},
 	{"rand", "uint32 rand", "A pseudo-random number.", "", VARIABLE_OR_CALL, 0, 0, check_number,
 	 lower_number},
-	{"jiffies", "uint64 jiffies", "The kernel's 64-bit tick counter.", "5.5", VARIABLE_OR_CALL,
-	 0, 0, check_number, lower_number},
+	{"jiffies", "uint64 jiffies", "The kernel's 64-bit tick counter.", "5.5",
+	 BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 0, check_number, lower_number},
 	{"cgroup", "uint64 cgroup", "Id of the cgroup (version 2) that the current process is in.",
-	 "4.18", VARIABLE_OR_CALL, 0, 0, check_number, lower_number},
+	 "4.18", BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 0, check_number, lower_number},
 	{"cgroupid", "uint64 cgroupid(\"path\")",
 	 "Id of the cgroup (version 2) at a path; found when the script is compiled.", "4.18",
-	 BUILTIN_CALL, 1, 1, check_numberid, builtin_lower_literal},
+	 BUILTIN_LIVE | BUILTIN_CALL, 1, 1, check_numberid, builtin_lower_literal},
 	{"cgroup_path", "cgroup_path_t cgroup_path(uint64 id [, \"filter\"])",
 	 "The path of a cgroup id, looked up when it is printed; a filter with wildcards limits "
 	 "the hierarchies.",
-	 "4.18", BUILTIN_CALL, 1, 2, check_number_path, lower_cgroup_path},
+	 "4.18", BUILTIN_LIVE | BUILTIN_CALL, 1, 2, check_number_path, lower_cgroup_path},
 	{0},
 };

@@ -194,11 +194,11 @@ const struct builtin builtins_row[] = {
 	{"meminfo", "meminfo_t meminfo(const string name)",
 	 "Prints a line of /proc/meminfo as it is when the event is shown, in MB: "
 	 "meminfo(\"Cached\").",
-	 "", BUILTIN_CALL, 1, 1, check_meminfo, lower_meminfo},
+	 "", BUILTIN_LIVE | BUILTIN_CALL, 1, 1, check_meminfo, lower_meminfo},
 	{"disk_name", "disk_name_t disk_name(dev_t dev)",
 	 "Prints the name of a block device by its number as the block tracepoints have it "
 	 "(\"sda\").",
-	 "", BUILTIN_CALL, 1, 1, check_disk_name, lower_errno_name},
+	 "", BUILTIN_LIVE | BUILTIN_CALL, 1, 1, check_disk_name, lower_errno_name},
 	{"errno_name", "errno_name_t errno_name(int errno)",
 	 "Prints the name of an error number (ENOENT); 0 prints as 0.", "", BUILTIN_CALL, 1, 1,
 	 check_errno_name, lower_errno_name},

@@ -75,6 +75,20 @@ static void reserve_depth(struct check *c, bool user, u32 depth)
 	m->value_size = MAX(m->value_size, FRAMES_OFFSET + 8 * depth);
 }
 
+static void refuse_mode(struct check *c, struct expr *call)
+{
+	const char *const mode = call->args[0]->name;
+
+	check_error(c, call->args[0]->span,
+		    "Error parsing stack mode: %s: Invalid value for stack_mode: '%s'",
+		    call->builtin->name, mode);
+	if (str_eq(mode, "locals"))
+		check_hint(c, "a script's stack is its addresses alone, and when it is printed the "
+			      "variables have gone on; `pantrace record --call-graph dwarf` copies "
+			      "registers and stack at the event, "
+			      "`pantrace report --locals DIRECTORY` shows the variables");
+}
+
 static void check_stack(struct check *c, struct expr *call)
 {
 	const bool user = is_user_stack(call);
@@ -93,9 +107,7 @@ static void check_stack(struct check *c, struct expr *call)
 	else if (call->nargs == 2)
 		check_error(c, call->span, "Expected stack mode as first argument");
 	else if (call->nargs && call->args[0]->kind == EXPR_NAME)
-		check_error(c, call->args[0]->span,
-			    "Error parsing stack mode: %s: Invalid value for stack_mode: '%s'",
-			    name, call->args[0]->name);
+		refuse_mode(c, call);
 	if (limit_at < call->nargs && (limit_at || call->args[0]->kind != EXPR_NAME)) {
 		check_expr(c, call->args[limit_at]);
 		if (!check_constant(call->args[limit_at], &depth)) {
@@ -392,6 +404,7 @@ const struct builtin builtins_stack[] = {
 	{"dw_ustack", "ustack_t dw_ustack([bpftrace|perf|raw|build_id] [,] [limit])",
 	 "The stack of the process of -p, -c or --dwarf-pid by its unwind tables: complete without "
 	 "frame pointers. Also ustack(dwarf).",
-	 "5.17", VARIABLE_OR_CALL | BUILTIN_RAW_ARGS, 0, 2, check_stack, lower_stack},
+	 "5.17", BUILTIN_LIVE | VARIABLE_OR_CALL | BUILTIN_RAW_ARGS, 0, 2, check_stack,
+	 lower_stack},
 	{0},
 };

@@ -407,11 +407,11 @@ const struct builtin builtins_string[] = {
 	{"path", "string path(struct path *p [, uint64 size])",
 	 "The full path of a struct path, in functions that the kernel allows it in (fentry, "
 	 "fexit, iter).",
-	 "5.10", BUILTIN_CALL, 1, 2, check_path, lower_path},
+	 "5.10", BUILTIN_LIVE | BUILTIN_CALL, 1, 2, check_path, lower_path},
 	{"join", "void join(char **argv [, \"separator\"])",
 	 "Prints the strings of an argument vector with a separator (a space by default) and a "
 	 "newline, at most 16 of them.",
-	 "", BUILTIN_CALL | BUILTIN_STATEMENT, 1, 2, check_join, lower_join},
+	 "", BUILTIN_LIVE | BUILTIN_CALL | BUILTIN_STATEMENT, 1, 2, check_join, lower_join},
 	{"kptr", "T *kptr(T *p)", "Says that p points into kernel memory.", "", BUILTIN_CALL, 1, 1,
 	 check_space, lower_space},
 	{"uptr", "T *uptr(T *p)", "Says that p points into the traced process's memory.", "",

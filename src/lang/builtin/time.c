@@ -40,6 +40,12 @@ static void check_nsecs(struct check *c, struct expr *call)
 			    call->args[0]->name ? call->args[0]->name : "?");
 		return;
 	}
+	if (c->options->recorded && m->clock == CLOCK_TAI) {
+		check_error(c, call->span, "nsecs(%s): a recording has one clock of its own",
+			    m->name);
+		check_hint(c, "nsecs is its time");
+		return;
+	}
 	if (str_eq(m->name, "tai") && !c->options->features.ktime_tai)
 		check_error(c, call->span,
 			    "Kernel does not support tai timestamp, please try sw_tai");
@@ -56,8 +62,12 @@ static void check_nsecs(struct check *c, struct expr *call)
 
 ir_reg builtin_wall_clock(struct lower *l)
 {
-	const ir_reg now = ir_call(l->f, BPF_FUNC_ktime_get_boot_ns, 0, NULL);
+	ir_reg now;
 
+	/* over recordings this is the time line (engine/recorded/helpers.c) */
+	if (l->check->options->recorded)
+		return ir_call(l->f, BPF_FUNC_ktime_get_tai_ns, 0, NULL);
+	now = ir_call(l->f, BPF_FUNC_ktime_get_boot_ns, 0, NULL);
 	return ir_binary(l->f, IR_ADD, now,
 			 ir_const(l->f, clock_distance_ns(CLOCK_BOOTTIME, CLOCK_REALTIME)));
 }

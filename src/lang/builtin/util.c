@@ -106,6 +106,16 @@ bool builtin_is_number(const struct type *t)
 	       (t->kind >= TYPE_COUNT && t->kind <= TYPE_AVG);
 }
 
+bool builtin_in_probe(struct check *c, struct expr *call)
+{
+	if (!c->unit || c->unit->subprogram) {
+		check_error(c, call->span, "Builtin %s not supported outside probe",
+			    call->builtin->name);
+		return false;
+	}
+	return true;
+}
+
 static const struct {
 	const char *name;
 	u32 bpf_type, key_size, value_size, max_entries;

@@ -16,7 +16,8 @@ extern const struct builtin builtins_abort[], builtins_aggregate[], builtins_map
 	builtins_misc[];
 extern const struct builtin builtins_statistics[], builtins_present[], builtins_speculate[];
 extern const struct builtin builtins_tseries[], builtins_kernel[];
-extern const struct builtin builtins_row[], builtins_path[], builtins_config[], builtins_concat[];
+extern const struct builtin builtins_registers[], builtins_row[], builtins_path[],
+	builtins_config[], builtins_concat[];
 
 #define VARIABLE_OR_CALL (BUILTIN_VARIABLE | BUILTIN_CALL)
 
@@ -42,6 +43,15 @@ void typeinfo_member(const struct expr *call, struct expr *e);
 enum address_space builtin_space(const struct expr *e);
 /* Integers, pointers and aggregations that read as a number. */
 bool builtin_is_number(const struct type *t);
+/* False, with an error: the call is in a function, or outside of any probe. */
+bool builtin_in_probe(struct check *c, struct expr *call);
+
+/* ---- registers.c ---- */
+/* Does the program see the registers of the traced code? */
+bool builtin_has_registers(const struct check *c);
+/* The saved register at an offset of struct pt_regs. */
+ir_reg builtin_saved_register(struct lower *l, u32 offset, u8 size);
+/* ---- */
 
 /* An internal map, made on first use. Returns its index in script.maps. */
 u32 builtin_map(struct script *s, enum map_role role);

@@ -101,10 +101,10 @@ bool check_has_variables(struct check *c, const struct expr *e)
 				     "kernel, in kprobes");
 		return false;
 	}
-	if (!debug_available(u->context.place->file))
+	if (!u->context.place->at.file || !debug_available(u->context.place->at.file))
 		return true;
 	check_error(c, e->span, "%s has no debug information: its variables are not known",
-		    elf_file_path(u->context.place->file));
+		    elf_file_path(u->context.place->at.file));
 	check_hint(c, "build it with -g, install its debug symbols, or name their place by "
 		      "--debuginfo DIR");
 	return false;
@@ -137,7 +137,12 @@ static void check_vars_member(struct check *c, struct expr *e)
 	    (is_parameter && v->is.kind != DEBUG_PARAMETER)) {
 		check_error(c, e->name_span, "No %s '%s' is visible here",
 			    is_parameter ? "parameter" : "variable", e->name);
-		hint_variables(c, e->name);
+		if (!place->at.file)
+			check_hint(c, "the cache's definition of this line says which are; one "
+				      "with others can be added where the kernel has debug "
+				      "information");
+		else
+			hint_variables(c, e->name);
 		return;
 	}
 	m.type = v->is.type;

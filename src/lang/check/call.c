@@ -54,6 +54,19 @@ static void note_use(struct unit *u, const char *name)
 		u->uses_args = true;
 }
 
+/* What a recording does not hold is refused, as it would be invented. */
+static void check_recorded(struct check *c, const struct expr *e, const struct builtin *b)
+{
+	if (b->flags & BUILTIN_LIVE) {
+		check_error(c, e->span, "%s: a recording does not hold this", b->name);
+		check_hint(c, "it holds the fields of its events (args), pid, tid, comm, cpu, "
+			      "stacks if they were taken, and the times");
+	} else if (b->flags & BUILTIN_OF_THREAD && c->unit->context.kind != CONTEXT_TRACEPOINT) {
+		check_error(c, e->span, "%s: over a recording, %s has no thread and no CPU",
+			    b->name, unit_provider(c->unit)->name);
+	}
+}
+
 void check_call(struct check *c, struct expr *e)
 {
 	const struct builtin *b = builtin_find(e->name);
@@ -82,6 +95,8 @@ void check_call(struct check *c, struct expr *e)
 			    b->name);
 		check_hint(c, "--unsafe allows it");
 	}
+	if (c->options->recorded)
+		check_recorded(c, e, b);
 	if ((b->flags & BUILTIN_AGGREGATION) && !assign) {
 		check_error(c, e->span, "%s() must be assigned directly to a map", b->name);
 		return;

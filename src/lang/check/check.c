@@ -4,6 +4,7 @@
  * reports errors.
  */
 #include "lang/check/internal.h"
+#include "base/nearest.h"
 
 #include <stdio.h>
 

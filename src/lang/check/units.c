@@ -196,6 +196,14 @@ static int expand(struct check *c, const struct probe *p, const struct attach_po
 	c->options->env->only_where_named = s->config.missing_probes == 2;
 	err = is_filtered(c, ap) ? 0 : probe_expand(c->options->env, &request, out);
 	drop_filtered(c, out, before);
+	if (err == -ENOENT && c->options->recorded && p->is_internal) {
+		demote_errors(c, messages, false);
+		diag_warning(c->diag, ap->span,
+			     "the recording has no %s: what a thread that ended has left in self "
+			     "stays for the next one of its number",
+			     ap->text + strlen("tracepoint:"));
+		err = 0;
+	}
 	if (err == -ENOENT && (s->config.missing_probes || may_be_missing(c, p, ap))) {
 		demote_errors(c, messages, s->config.missing_probes == 1 || is_older_spelling(c));
 		err = 0;

@@ -251,6 +251,8 @@ static void use_plain_array(struct check *c, struct script *script, u32 map)
 	struct script_map *m = &script->maps.items[map];
 	const u32 stride = m->max_entries;
 
+	if (c->options->recorded)
+		return;
 	m->bpf_type = BPF_MAP_TYPE_ARRAY;
 	m->is_percpu = false;
 	m->max_entries = stride * MAX(kernel_possible_cpus(c->options->env->kernel), 1u);

@@ -304,7 +304,8 @@ static void add_cpu(struct lower *l, const struct type *t, ir_reg element, const
 static void read_aggregation(struct lower *l, struct map_symbol *m, ir_reg key, struct value *ret)
 {
 	struct ir_function *f = l->f;
-	const u32 cpus = MAX(kernel_possible_cpus(l->check->options->env->kernel), 1u);
+	const struct compile_options *o = l->check->options;
+	const u32 cpus = o->recorded ? 1 : MAX(kernel_possible_cpus(o->env->kernel), 1u);
 	const struct script_map *sm = script_map_of(l, m);
 	const u32 found = ir_block_new(f, "cpu");
 	struct totals sum = {ir_reg_new(f), ir_reg_new(f)};

@@ -261,7 +261,7 @@ int plan_maps(struct check *c, struct script *script)
 			return err;
 		m->index = (u32)script->maps.len;
 		vector_push(&script->maps, sm);
-		if (m->is_taken && !m->is_iterated)
+		if (m->is_taken && !m->is_iterated && !c->options->recorded)
 			add_switch(script, m->index);
 	}
 	return 0;

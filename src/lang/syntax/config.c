@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <strings.h>
 
+#include "base/nearest.h"
 #include "base/options.h"
 
 #define MAX_STRLEN_LIMIT (1u << 15)

@@ -7,6 +7,7 @@
  * ',' or '{'; a '/' ends it too, unless it belongs to a path.
  */
 #include "lang/syntax/internal.h"
+#include "base/nearest.h"
 #include "probe/probe.h"
 
 /* May the text after this provider name, or pattern of such names, contain '/'? */

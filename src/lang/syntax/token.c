@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Token access of the parser: look-ahead, expectations, and messages for unexpected tokens. */
 #include "lang/syntax/internal.h"
+#include "base/nearest.h"
 
 const struct token *parse_peek(struct parser *p, u32 ahead)
 {

@@ -53,20 +53,23 @@ static int refuse(struct diag *d, const char *path, int err)
 	return err;
 }
 
-/* One level down. An O_RDONLY descriptor, or -errno; -EPERM: it is not ours alone. */
-static int step(int at, const char *name, bool create)
+/* The descriptor of a directory just opened; -errno, -EPERM: others may write to it. */
+static int own_only(int fd)
 {
-	int fd;
-
-	if (create && mkdirat(at, name, 0700) && errno != EEXIST)
-		return -errno;
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (foreign_is_ours(fd))
 		return fd;
 	close(fd);
 	return -EPERM;
+}
+
+/* One level down. An O_RDONLY descriptor, or -errno. */
+static int step(int at, const char *name, bool create)
+{
+	if (create && mkdirat(at, name, 0700) && errno != EEXIST)
+		return -errno;
+	return own_only(openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 /* sudo may leave HOME as it was: in another user's home nothing is made. */
@@ -82,7 +85,7 @@ static int check_home(void)
 /* A link is followed if it is our own choice, to a larger disk; not where another has laid it. */
 static int open_root(const char *path, bool create)
 {
-	int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC, fd;
+	int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	struct stat st;
 
 	if (create && mkdir(path, 0700) && errno != EEXIST)
@@ -93,13 +96,7 @@ static int open_root(const char *path, bool create)
 		flags |= O_NOFOLLOW;
 	else if (st.st_uid != geteuid() && st.st_uid)
 		return -EPERM;
-	fd = open(path, flags);
-	if (fd < 0)
-		return -errno;
-	if (foreign_is_ours(fd))
-		return fd;
-	close(fd);
-	return -EPERM;
+	return own_only(open(path, flags));
 }
 
 int probe_cache_open(struct diag *d, const char *path, bool create, struct probe_cache **ret)

@@ -23,7 +23,8 @@ static const char *reason(int err)
 {
 	return err == -EPERM || err == -EISDIR ? "it is no regular file"
 	       : err == -ELOOP		       ? "it is a link"
-					       : strerror(-err);
+	       : err == -EACCES ? "it belongs to another user, or others may write to it"
+				: strerror(-err);
 }
 
 /* ---- files that appear whole ---- */
@@ -72,7 +73,8 @@ static int copy_bytes(int from, int to)
 	int err = 0;
 
 	/* Where the file system can, the two share their blocks. */
-	while ((n = copy_file_range(from, NULL, to, NULL, 1 << 30, 0)) > 0)
+	while ((n = copy_file_range(from, NULL, to, NULL, 1 << 30, 0)) > 0 ||
+	       (n < 0 && errno == EINTR))
 		;
 	if (!n)
 		return 0;
@@ -147,7 +149,7 @@ static int read_entries(const struct cached_file *f, struct cache_entries *ret, 
 	*ret_line = 0;
 	if (err == -ENOENT)
 		return 0;
-	if (!err && st.st_uid != geteuid())
+	if (!err && (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH)))
 		err = -EACCES;
 	if (!err)
 		err = cache_entries_parse(ret, text, len, ret_line);

@@ -17,10 +17,27 @@ struct raw_argument {
 	int err;
 };
 
+static size_t name_length(const char *s)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)s[n]) || s[n] == '_')
+		n++;
+	return n;
+}
+
+bool definition_is_variable(const char *word)
+{
+	const size_t name = name_length(word);
+	const char *const value = name && word[name] == '=' ? word + name + 1 : word;
+
+	return isalpha((unsigned char)*value) || *value == '_' || str_eq(value, "$params") ||
+	       str_eq(value, "$vars");
+}
+
 bool definition_is_argument(const char *word)
 {
-	const size_t name =
-		strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	const size_t name = name_length(word);
 
 	return strchr("$%@+-\\\"", *word) != NULL || (name && word[name] == '=');
 }
@@ -37,15 +54,6 @@ static void refuse(struct raw_argument *t, size_t at, size_t len, const char *wh
 	if (hint)
 		diag_hint(t->place->diag, "%s", hint);
 	t->err = -EINVAL;
-}
-
-static size_t name_length(const char *s)
-{
-	size_t n = 0;
-
-	while (isalnum((unsigned char)s[n]) || s[n] == '_')
-		n++;
-	return n;
 }
 
 /* "%edi" -> "%di", of type x32. Returns the bytes that were taken. */

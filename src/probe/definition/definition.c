@@ -8,24 +8,6 @@
 #include "probe/function.h"
 #include "probe/user.h"
 
-struct definition {
-	struct kernel *kernel;
-	struct diag *diag;
-	struct dynamic_events *set;
-	const struct definition_request *request;
-	struct definition_result *result;
-	struct arena arena;
-	struct type_store types;
-	struct probe_env env;
-	struct words words;
-	u16 file; /* the definition as a source of the diag */
-	bool is_return;
-	const char *modifier; /* "10" of "r10:" */
-	struct definition_word name; /* text NULL = none given */
-	struct definition_word place;
-	size_t first_argument;
-};
-
 /* ---- words ---- */
 
 static struct definition_word word_at(struct definition *f, size_t begin, size_t end)
@@ -54,7 +36,7 @@ static bool split_kind(struct definition *f, struct definition_word *first)
 	return true;
 }
 
-static int malformed(struct definition *f, struct span at, const char *what)
+int definition_malformed(struct definition *f, struct span at, const char *what)
 {
 	diag_error(f->diag, at, "%s", what);
 	if (f->request->is_user)
@@ -69,6 +51,18 @@ static int malformed(struct definition *f, struct span at, const char *what)
 	return -EINVAL;
 }
 
+/*
+ * "p:A B": is A the place, and B a variable? A place has a colon, or is a function of the kernel
+ * where B is none.
+ */
+static bool is_place(struct definition *f, const char *a, const char *b)
+{
+	if (definition_is_argument(b) || strchr(a, ':'))
+		return true;
+	return !f->request->is_user && !glob_has_wildcard(b) && !strpbrk(b, ":+") &&
+	       kernel_symbol_address(f->kernel, a) && !kernel_symbol_address(f->kernel, b);
+}
+
 /* A group before the name is the kernel's business; ours is our own. */
 static int take_name(struct definition *f, struct definition_word name)
 {
@@ -78,8 +72,8 @@ static int take_name(struct definition *f, struct definition_word name)
 		name = word_at(f, name.at.begin + (size_t)(slash + 1 - name.text), name.at.end);
 	for (const char *p = name.text; *p; p++)
 		if (!isalnum((unsigned char)*p) && *p != '_')
-			return malformed(f, name.at,
-					 "a probe's name has letters, digits and '_' only");
+			return definition_malformed(
+				f, name.at, "a probe's name has letters, digits and '_' only");
 	if (*name.text)
 		f->name = name;
 	return 0;
@@ -95,17 +89,17 @@ static int parse(struct definition *f)
 	if (words_split(&f->arena, f->diag, f->request->text, f->file, &f->words))
 		return -EINVAL;
 	if (!f->words.list.len)
-		return malformed(f, NO_SPAN, "the definition is empty");
+		return definition_malformed(f, NO_SPAN, "the definition is empty");
 	f->modifier = "";
 	first = &f->words.list.items[0];
 	has_kind = split_kind(f, first);
 	if (has_kind && f->words.list.len > 1 &&
-	    !definition_is_argument(f->words.list.items[1].text)) {
+	    !is_place(f, first->text, f->words.list.items[1].text)) {
 		if (take_name(f, *first))
 			return -EINVAL;
 		at = 1;
 	} else if (!*first->text) {
-		return malformed(f, first->at, "the definition names no function");
+		return definition_malformed(f, first->at, "the definition names no function");
 	}
 	f->place = f->words.list.items[at];
 	f->first_argument = at + 1;
@@ -189,8 +183,7 @@ static void kernel_request(struct definition *f, struct probe_request *r, const 
 
 /* ---- files ---- */
 
-/* An offset in the file, as ftrace takes it, and not an address: the same place as an address. */
-static const char *address_of_offset(struct definition *f, const char *file, const char *number)
+const char *definition_address(struct definition *f, const char *file, const char *number)
 {
 	struct elf_file *elf;
 	u64 offset, address;
@@ -214,12 +207,13 @@ static int user_request(struct definition *f, struct probe_request *r, const cha
 
 	parts[r->count++] = f->is_return ? "uretprobe" : "uprobe";
 	if (!colon)
-		return malformed(f, f->place.at, "the place of a user probe is FILE:FUNCTION");
+		return definition_malformed(f, f->place.at,
+					    "the place of a user probe is FILE:FUNCTION");
 	*colon = '\0';
 	parts[r->count++] = file;
 	/* FILE@SOURCE:LINE goes on as it is. */
 	parts[r->count++] =
-		at_sign && at_sign < colon ? colon + 1 : address_of_offset(f, file, colon + 1);
+		at_sign && at_sign < colon ? colon + 1 : definition_address(f, file, colon + 1);
 	return 0;
 }
 
@@ -313,6 +307,9 @@ static int define(struct definition *f, const struct probe_target *t)
 		err = add_arguments(f, t, &c);
 	if (!err)
 		err = dynamic_events_define_as(f->set, kind_of(f), f->modifier, shown, &c, &e);
+	if (err && definition_has_variables(f))
+		diag_hint(f->diag, "variables by name need the kernel's debug symbols, which are "
+				   "not installed");
 	if (!err && !f->result->count++)
 		f->result->text = xasprintf("%c%s:%s %s", f->is_return ? 'r' : 'p', f->modifier,
 					    shown, c.text.data);
@@ -403,6 +400,8 @@ int definition_make(struct kernel *k, struct diag *d, struct dynamic_events *set
 	f.file = diag_add_source(d, "definition", r->text, strlen(r->text));
 	err = parse(&f);
 	if (!err)
+		err = definition_by_source(&f);
+	if (err == 1)
 		err = expand(&f);
 	definition_close(&f);
 	return err;

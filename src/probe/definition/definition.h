@@ -10,11 +10,15 @@
  *							a library's name
  *	p:[NAME] FILE:0xOFFSET [ARG...]			offset in the file
  *	p:[NAME] FILE@SOURCE:LINE [ARG...]
+ *	p:[NAME] [FILE:]FUNCTION:LINE [ARG...]		LINE counts from the function's own, or is
+ *	p:[NAME] [FILE:]SOURCE:LINE [ARG...]		the file's
  *	FUNCTION may have wildcards: then it is an event per function.
  *	ARG := [NAME=]FETCHARG[:TYPE], with these spelled more freely than the kernel takes them:
  *		%rdi %edi %r8d	registers by any name (a part of one gets its size)
  *		$argN		also in user functions, also on the stack
  *		@symbol		also variables of a user program
+ *	ARG := [NAME=]VARIABLE{->MEMBER|.MEMBER|[INDEX]}[:TYPE] | $params | $vars, by debug
+ *		information, as in probe/definition/point.h
  *
  * Functions that cannot be probed (blacklisted, not in the kernel's text any more, absent, inlined,
  * notrace) are refused with the reason before the kernel is asked; of those that a wildcard matches

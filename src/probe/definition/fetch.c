@@ -96,6 +96,11 @@ static int fetch_raw(struct fetcher *f, const struct point_argument *a)
 
 /* ---- variables ---- */
 
+static struct debug_point point_of(const struct translator *t, const struct place *place)
+{
+	return (struct debug_point){t->file, place->address, place->scope};
+}
+
 static void push_variable(struct fetcher *f, const struct debug_variable *v,
 			  const struct point_argument *from, bool is_one_of_many)
 {
@@ -120,13 +125,12 @@ static void push_variable(struct fetcher *f, const struct debug_variable *v,
 
 static int fetch_variable(struct fetcher *f, const struct point_argument *a)
 {
+	const struct debug_point at = point_of(f->t, f->place);
 	struct fetched missing = {.from = a, .at = a->value};
 	struct debug_variable v;
 	int err;
 
-	err = f->t->file ? debug_variable_named(f->t->file, f->place->address, &f->t->types,
-						a->variable, &v)
-			 : -ENODATA;
+	err = at.file ? debug_variable_named(&at, &f->t->types, a->variable, &v) : -ENODATA;
 	if (err == -ENODATA || (err && f->t->file && debug_lacks(f->t->file)))
 		return translator_refuse(f->t, a->at);
 	if (!err) {
@@ -135,8 +139,14 @@ static int fetch_variable(struct fetcher *f, const struct point_argument *a)
 	}
 	missing.name = a->name ? a->name : made_name(&f->t->arena, a);
 	missing.why = "there is no variable of this name";
-	missing.hint = arena_printf(&f->t->arena, "-V '%s' shows those that there are",
-				    f->def->point.text);
+	missing.hint =
+		f->t->is_user
+			? arena_printf(&f->t->arena,
+				       "`pantrace probe -x %s -V '%s'` shows those that there are",
+				       f->t->path, f->def->point.text)
+			: arena_printf(&f->t->arena,
+				       "`pantrace probe -V '%s'` shows those that there are",
+				       f->def->point.text);
 	vector_push(&f->out->list, missing);
 	return 0;
 }
@@ -158,15 +168,33 @@ static int collect(void *arg, const struct debug_variable *v)
 	return 0;
 }
 
+/* $params or $vars has nothing: says whether there is nothing, or nothing is known. */
+static void push_none(struct fetcher *f, const struct point_argument *a)
+{
+	const struct place *const at = f->place;
+	const char *const where = at->symbol ? at->symbol : "this place";
+	const bool is_known = debug_function_of_line(f->t->file, at->address, "", 0) != NULL;
+	const bool is_params = a->kind == VALUE_PARAMETERS;
+	struct fetched none = {.from = a, .at = a->at, .is_one_of_many = true};
+
+	none.why =
+		is_known ? arena_printf(&f->t->arena, "%s has no %s",
+					at->function ? at->function : where,
+					is_params ? "parameters" : "variables")
+			 : arena_printf(&f->t->arena,
+					"the debug information describes no function at %s", where);
+	none.why = arena_printf(&f->t->arena, "%s: %s", is_params ? "$params" : "$vars", none.why);
+	vector_push(&f->out->list, none);
+}
+
 /* $params, $vars: as they stand in the source, inner blocks behind the outer ones. */
 static int fetch_many(struct fetcher *f, const struct point_argument *a)
 {
 	const bool externs = a->kind == VALUE_VARIABLES && f->t->config->externs;
 	struct collected all = {.only_parameters = a->kind == VALUE_PARAMETERS};
 	const u32 which = DEBUG_LOCALS | (externs ? DEBUG_STATICS | DEBUG_EXTERNALS : 0u);
-	int err = f->t->file ? debug_each_variable(f->t->file, f->place->address, &f->t->types,
-						   which, collect, &all)
-			     : -ENODATA;
+	const struct debug_point at = point_of(f->t, f->place);
+	int err = at.file ? debug_each_variable(&at, &f->t->types, which, collect, &all) : -ENODATA;
 
 	for (u32 depth = all.deepest + 1; depth-- > 0;)
 		for (size_t i = 0; i < all.list.len; i++)
@@ -174,6 +202,8 @@ static int fetch_many(struct fetcher *f, const struct point_argument *a)
 				push_variable(f, &all.list.items[i], a, true);
 	if (!all.list.len && f->t->file && debug_lacks(f->t->file))
 		err = -ENODATA;
+	else if (!all.list.len && err != -ENODATA)
+		push_none(f, a);
 	vector_free(&all.list);
 	return err == -ENODATA ? translator_refuse(f->t, a->at) : 0;
 }
@@ -235,12 +265,13 @@ static int look_at(void *arg, const struct debug_variable *v)
 void place_skip_prologue(struct translator *t, const struct point_definition *def,
 			 struct place *place)
 {
+	const struct debug_point at = point_of(t, place);
 	struct beginning b = {.def = def};
 
 	if (!place->at_entry || !t->is_user || !point_wants_variables(def) ||
 	    def->point.is_return || !t->file ||
-	    debug_each_variable(t->file, place->address, &t->types, DEBUG_LOCALS, look_at, &b) ||
-	    b.is_optimised || b.body <= place->address)
+	    debug_each_variable(&at, &t->types, DEBUG_LOCALS, look_at, &b) || b.is_optimised ||
+	    b.body <= place->address)
 		return;
 	place->into += b.body - place->address;
 	place->address = b.body;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "arch/arch.h"
+#include "kernel/symbols/ksyms.h"
 #include "probe/definition/internal.h"
 
 enum {
@@ -62,6 +63,47 @@ static bool follow(struct fetch_maker *m, bool is_user, struct fetch_value *v)
 
 /* ---- from what DWARF says ---- */
 
+/* Does the kernel find the variable by the name? Of several it takes its own before a module's. */
+static bool is_told_by(struct translator *t, const char *name, u64 address)
+{
+	struct ksyms *const ks = t->module ? kernel_ksyms(t->kernel) : NULL;
+	struct kernel_symbol found;
+	u64 known;
+
+	if (!name || !elf_file_names_only(t->file, name, address))
+		return false;
+	known = ks ? ksyms_address(ks, name) : 0;
+	return !known || (ksyms_at(ks, known, KSYM_FIRST, &found) && found.module &&
+			  str_eq(found.module, t->module));
+}
+
+/*
+ * Variables of the kernel are told by their symbols, which functions' statics have with a number
+ * behind the name. Where several have one, a probe of the kernel itself counts from its beginning.
+ */
+static bool begin_symbol(struct fetch_maker *m, const char *name, u64 address,
+			 struct fetch_value *v)
+{
+	struct translator *const t = m->translator;
+	struct elf_symbol begin;
+
+	/* In memory, addresses of per-CPU variables are small numbers. */
+	if ((s64)address >= 0 || elf_file_is_in_section(t->file, ".data..percpu", address))
+		return refuse(m, "it is a per-CPU variable", NULL);
+	v->offset = 0;
+	v->symbol = name;
+	if (is_told_by(t, v->symbol, address))
+		return true;
+	v->symbol = elf_file_name_at(t->file, address);
+	if (is_told_by(t, v->symbol, address))
+		return true;
+	if (t->module || elf_file_find_symbol(t->file, "_text", &begin) || address < begin.address)
+		return refuse(m, "another symbol of the kernel has its name", NULL);
+	v->symbol = "_text";
+	v->offset = (s64)(address - begin.address);
+	return true;
+}
+
 static bool begin(struct fetch_maker *m, const struct debug_variable *d,
 		  const struct access_step *step, struct fetch_value *v)
 {
@@ -83,12 +125,7 @@ static bool begin(struct fetch_maker *m, const struct debug_variable *d,
 		v->offset = step->value;
 		if (m->translator->is_user)
 			return true;
-		/* Addresses of per-CPU variables are small numbers. */
-		if (step->value >= 0)
-			return refuse(m, "it is a per-CPU variable", NULL);
-		v->symbol = d->name;
-		v->offset = 0;
-		return true;
+		return begin_symbol(m, d->name, (u64)step->value, v);
 	default:
 		return refuse(m, "its value is computed, which the kernel's probes cannot do",
 			      "a script can read it, as vars.NAME");

@@ -5,6 +5,7 @@
 
 #include "binary/debug/variable.h"
 #include "kernel/tracefs/command.h"
+#include "probe/definition/definition.h"
 #include "probe/definition/translate.h"
 #include "probe/probe.h"
 
@@ -44,6 +45,40 @@ struct argument_place {
 /* Appends " ARG" to the command as the kernel takes it. 0, or -EINVAL with a diagnostic. */
 int definition_argument(const struct argument_place *p, const struct definition_word *w,
 			struct tracefs_command *out);
+
+/* ---- definition.c, by_source.c ---- */
+
+/* One for ftrace, and what becomes of it. */
+struct definition {
+	struct kernel *kernel;
+	struct diag *diag;
+	struct dynamic_events *set;
+	const struct definition_request *request;
+	struct definition_result *result;
+	struct arena arena;
+	struct type_store types;
+	struct probe_env env;
+	struct words words;
+	u16 file; /* the definition as a source of the diag */
+	bool is_return;
+	const char *modifier; /* "10" of "r10:" */
+	struct definition_word name; /* text NULL = none given */
+	struct definition_word place;
+	size_t first_argument;
+};
+
+/* Says what is wrong there, and how definitions look. -EINVAL. */
+int definition_malformed(struct definition *f, struct span at, const char *what);
+/* An offset in a file, as ftrace takes it, as the address of the same place; others as they are. */
+const char *definition_address(struct definition *f, const char *file, const char *number);
+bool definition_has_variables(const struct definition *f);
+/*
+ * Makes the events of a definition in terms of the source. 0, -errno with a diagnostic, or 1: it is
+ * none, or nothing is installed that tells of the source; newer kernels know the parameters of
+ * their functions by name.
+ */
+int definition_by_source(struct definition *f);
+
 /* ---- translate.c, place.c, fetch.c ---- */
 
 struct translator {
@@ -67,6 +102,7 @@ struct place {
 	u64 bias; /* of programs: what the virtual address is more than the offset in the file */
 	const char *module; /* NULL = none, or a program */
 	const char *function; /* as the source calls it; an inlined one where it is that */
+	const char *scope; /* whose variables are meant, as struct debug_point has it; or NULL */
 	bool at_entry; /* the first instruction of a function */
 	struct usdt_note sdt; /* name NULL: it is no SDT event */
 };
@@ -76,11 +112,6 @@ struct places {
 	u32 skipped; /* matched by a wildcard, but cannot be probed */
 };
 
-/*
- * Opens the running kernel's file with debug information, if it is installed, and is this kernel's.
- * True: t->file is there.
- */
-bool translator_find_debug(struct translator *t);
 /* All places of a point; at least one. 0, or -errno with a diagnostic. */
 int places_find(struct translator *t, const struct point_definition *def, struct places *ret);
 /*
@@ -138,5 +169,7 @@ bool fetch_value_text(struct fetch_maker *m, const struct fetch_value *value, co
 
 /* Does the word begin as a fetch argument does, and not as a name? */
 bool definition_is_argument(const char *word);
+/* Is the argument a variable of the source, $params or $vars? */
+bool definition_is_variable(const char *word);
 
 #endif

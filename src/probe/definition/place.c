@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the probes of a point go: by symbols, by addresses, by debug information. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/glob.h"
 #include "binary/debug/lines.h"
@@ -74,6 +75,16 @@ static bool check_user_place(struct finder *f, u64 address, u64 into, u64 *ret_o
 }
 
 /* A function symbol of the file, whose name matches. */
+static void warn_of_resolver(struct finder *f, const char *name)
+{
+	diag_warning(f->t->diag, f->point->at,
+		     "The probe function (%s) is a GNU indirect function: the probe is on its "
+		     "resolver, which runs once",
+		     name);
+	diag_hint(f->t->diag, "probe the implementation that it chooses; -F '*%s*' shows them",
+		  name);
+}
+
 static int add_symbol(struct finder *f, const struct elf_symbol *s)
 {
 	struct translator *t = f->t;
@@ -89,14 +100,8 @@ static int add_symbol(struct finder *f, const struct elf_symbol *s)
 	if (t->is_user &&
 	    !check_user_place(f, s->address + f->point->offset, f->point->offset, &offset))
 		return f->err;
-	if (s->is_ifunc) {
-		diag_warning(t->diag, f->point->at,
-			     "The probe function (%s) is a GNU indirect function: the probe is on "
-			     "its resolver, which runs once",
-			     s->name);
-		diag_hint(t->diag, "probe the implementation that it chooses; -F '*%s*' shows them",
-			  s->name);
-	}
+	if (s->is_ifunc)
+		warn_of_resolver(f, s->name);
 	return add_place(f, &(struct place){.address = s->address + f->point->offset,
 					    .symbol = arena_strdup(&t->arena, s->name),
 					    .into = f->point->offset,
@@ -254,14 +259,41 @@ static int find_notes(struct finder *f)
 struct entry_search {
 	struct finder *f;
 	const struct debug_entry *entry;
+	u32 line; /* of the file, where entry is NULL */
 	u32 nearest; /* line behind the one that was asked for, which has code; 0 = none */
 	bool is_known; /* the point's function is there, if not its line */
+	bool with_parts; /* also where the rest of a split function begins */
+	u32 parts; /* left out */
 };
 
-static int add_code(struct finder *f, u64 address, const char *function, bool at_entry)
+/* The kernel finds a place in a module by a symbol alone. */
+static bool is_told_apart(struct finder *f, const struct place *place)
 {
 	struct translator *t = f->t;
-	struct place place = {.address = address, .at_entry = at_entry};
+
+	if (!place->module || !place->symbol ||
+	    elf_file_names_only(t->file, place->symbol, place->address - place->into))
+		return true;
+	if (is_glob(f->point)) {
+		f->out->skipped++;
+		return false;
+	}
+	diag_error(t->diag, f->point->at,
+		   "several functions of the module %s are called %s: the kernel cannot tell them "
+		   "apart",
+		   place->module, place->symbol);
+	f->err = -EINVAL;
+	return false;
+}
+
+static int add_code(struct finder *f, u64 address, const char *function, const char *scope,
+		    bool at_entry)
+{
+	struct translator *t = f->t;
+	struct place place = {.address = address,
+			      .scope = scope ? arena_strdup(&t->arena, scope) : NULL,
+			      .module = t->is_user ? NULL : t->module,
+			      .at_entry = at_entry};
 	struct elf_symbol s;
 	u64 offset;
 
@@ -270,14 +302,24 @@ static int add_code(struct finder *f, u64 address, const char *function, bool at
 	place.function = function ? arena_strdup(&t->arena, function) : place.symbol;
 	if (t->is_user && !check_user_place(f, address, place.symbol ? place.into : 0, &offset))
 		return f->err;
-	return add_place(f, &place);
+	return is_told_apart(f, &place) ? add_place(f, &place) : f->err;
+}
+
+static const char *scope_of(const struct debug_entry *e)
+{
+	return e->linkage ? e->linkage : e->name;
 }
 
 static int add_line(void *arg, u64 address)
 {
 	struct entry_search *s = arg;
+	const struct debug_entry *const e = s->entry;
+	const char *scope;
 
-	return add_code(s->f, address, s->entry ? s->entry->name : NULL, false);
+	if (e)
+		return add_code(s->f, address, e->name, scope_of(e), false);
+	scope = debug_function_of_line(s->f->t->file, address, s->f->point->source, s->line);
+	return add_code(s->f, address, NULL, scope, false);
 }
 
 struct exact_line {
@@ -296,9 +338,12 @@ static int note_address(void *arg, u64 address)
 static int each_exact_line(struct entry_search *s, const char *path, u32 line)
 {
 	struct exact_line l = {0};
-	u32 found = 0;
-	int err = debug_each_address(s->f->t->file, path, line, 0, note_address, &l, &found);
+	u32 found = debug_next_line(s->f->t->file, path, line);
+	int err = 0;
 
+	s->line = line;
+	if (!found || found == line)
+		err = debug_each_address(s->f->t->file, path, line, 0, note_address, &l, &found);
 	if (!err && found != line) {
 		s->nearest = found;
 		err = -ENOENT;
@@ -320,7 +365,7 @@ static int add_pattern(struct entry_search *s, const char *path, u32 first)
 
 	if (err) {
 		diag_error(d, s->f->point->at, "Failed to find source file path: %s: %s", path,
-			   strerror(-err));
+			   debug_source_why(err));
 		diag_hint(d, "-s DIRECTORY says where the source is");
 		s->f->err = err;
 	}
@@ -346,13 +391,15 @@ static bool is_wanted(const struct finder *f, const struct debug_entry *e)
 {
 	const struct point *p = f->point;
 	const bool needs_dwarf = p->source || p->line || p->pattern;
+	const char *file;
 
 	if (e->is_inlined && (f->t->config->no_inlines || p->is_return))
 		return false;
 	/* What a pattern matches and has no debug information is the compiler's own. */
 	if (!e->dwarf && (needs_dwarf || is_glob(p)))
 		return false;
-	return !p->source || (e->file && debug_path_ends_with(e->file, p->source));
+	file = p->source ? debug_entry_file(e) : NULL;
+	return !p->source || (file && debug_path_ends_with(file, p->source));
 }
 
 static int add_entry(void *arg, const struct debug_entry *e)
@@ -374,8 +421,16 @@ static int add_entry(void *arg, const struct debug_entry *e)
 			s->nearest = nearest - e->line;
 		return err == -ENOENT ? 0 : err;
 	}
-	if (p->pattern)
-		return add_pattern(s, e->file, e->line);
+	if (e->is_part && !s->with_parts && !p->pattern && !p->offset &&
+	    !strstr(p->function, ".part.")) {
+		s->parts++;
+		return 0;
+	}
+	if (p->pattern) {
+		const char *const file = debug_entry_file(e);
+
+		return file ? add_pattern(s, file, e->line) : 0;
+	}
 	if (p->offset && e->end && p->offset >= e->end - e->address) {
 		diag_error(f->t->diag, p->at, "Offset %" PRIu64 " is bigger than the size of %s",
 			   p->offset, e->name);
@@ -391,7 +446,10 @@ static int add_entry(void *arg, const struct debug_entry *e)
 		f->out->skipped++;
 		return 0;
 	}
-	return add_code(f, e->address + p->offset, e->name, !p->offset && !e->is_inlined);
+	if (e->is_ifunc)
+		warn_of_resolver(f, e->symbol);
+	return add_code(f, e->address + p->offset, e->name, scope_of(e),
+			!p->offset && !e->is_inlined);
 }
 
 static int find_entries(struct finder *f)
@@ -399,6 +457,11 @@ static int find_entries(struct finder *f)
 	struct entry_search s = {.f = f};
 	int err = debug_each_entry(f->t->file, f->point->function, add_entry, &s);
 
+	/* Of the function's beginning nothing may be left. */
+	if (!err && !f->out->list.len && s.parts) {
+		s.with_parts = true;
+		err = debug_each_entry(f->t->file, f->point->function, add_entry, &s);
+	}
 	if (!err && !f->out->list.len && f->point->line && s.is_known) {
 		diag_error(f->t->diag, f->point->at, "Probe point '%s' not found.", f->point->text);
 		if (s.nearest)
@@ -414,15 +477,11 @@ static int find_entries(struct finder *f)
 }
 
 /* Functions that begin at the line, though the table of lines has nothing of it: clang. */
-static int add_declared(struct entry_search *s, const char *source, u32 line)
+static int add_declared(void *arg, u64 address)
 {
-	struct debug_listing l;
-	int err = debug_list_file(s->f->t->file, source, line, line, &l);
+	struct entry_search *s = arg;
 
-	for (size_t i = 0; i < l.lines.len && !err; i++)
-		err = add_code(s->f, l.lines.items[i].address, NULL, true);
-	debug_listing_release(&l);
-	return err;
+	return add_code(s->f, address, NULL, NULL, true);
 }
 
 static int find_lines(struct finder *f)
@@ -438,7 +497,7 @@ static int find_lines(struct finder *f)
 	}
 	err = each_exact_line(&s, p->source, p->line);
 	if (err == -ENOENT)
-		err = add_declared(&s, p->source, p->line);
+		err = debug_each_declared(f->t->file, p->source, p->line, add_declared, &s);
 	if (err == -ENOENT && s.nearest) {
 		diag_error(f->t->diag, p->at, "Probe point '%s' not found.", p->text);
 		diag_hint(f->t->diag, "no code comes from that line; the next with code is %s:%u",
@@ -459,7 +518,8 @@ static int find(struct finder *f, const struct point_definition *def)
 
 	if (p->sdt_event)
 		return find_notes(f);
-	if (needs_lines || point_wants_variables(def))
+	if (needs_lines || point_wants_variables(def) ||
+	    (f->t->module && strchr(f->t->config->module, '/')))
 		translator_find_debug(f->t);
 	if (p->has_address)
 		return find_address(f);
@@ -483,6 +543,20 @@ static int find(struct finder *f, const struct point_definition *def)
 
 static void hint_nearest(struct finder *f)
 {
+	char *loaded;
+
+	if (f->t->module) {
+		loaded = xasprintf("/sys/module/%s", f->t->module);
+		if (!f->t->file && access(loaded, F_OK))
+			diag_hint(f->t->diag,
+				  "no module %s is loaded, and its debug information is not "
+				  "installed; -m also takes the path of a .ko",
+				  f->t->module);
+		else
+			diag_hint(f->t->diag, "-F instead of it lists the module's functions");
+		free(loaded);
+		return;
+	}
 	if (!f->t->file && f->point->function)
 		function_missing_hint(&f->t->env, "kprobe", f->point->function);
 	else if (f->t->is_user)

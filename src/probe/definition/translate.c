@@ -48,21 +48,6 @@ static int open_target(struct translator *t, const char *given)
 	return err;
 }
 
-/* "snd_hda" of "/lib/modules/6.1.0/kernel/sound/snd-hda.ko.xz", as the kernel calls it. */
-static const char *module_name(struct translator *t, const char *given)
-{
-	const char *const slash = given ? strrchr(given, '/') : NULL;
-	char *name = given ? arena_strdup(&t->arena, slash ? slash + 1 : given) : NULL;
-	char *end = name ? strstr(name, ".ko") : NULL;
-
-	if (end)
-		*end = '\0';
-	for (char *p = name; p && *p; p++)
-		if (*p == '-')
-			*p = '_';
-	return name;
-}
-
 struct translator *translator_new(struct kernel *k, struct diag *d,
 				  const struct translate_config *config)
 {
@@ -72,7 +57,7 @@ struct translator *translator_new(struct kernel *k, struct diag *d,
 	t->diag = d;
 	t->config = config;
 	t->is_user = config->file != NULL;
-	t->module = module_name(t, config->module);
+	t->module = config->module ? module_name(&t->arena, config->module) : NULL;
 	type_store_init(&t->types);
 	t->env = (struct probe_env){
 		.types = &t->types,
@@ -104,12 +89,20 @@ bool translator_find_debug(struct translator *t)
 {
 	char *path;
 
-	if (t->file || t->config->module || t->config->symfs)
+	if (t->file || t->config->symfs)
 		return t->file != NULL;
-	path = kernel_debug_file(t->config->debug_path);
+	path = t->module ? module_debug_file(t->config->debug_path, t->config->module)
+			 : kernel_debug_file(t->config->debug_path);
 	if (path && !user_open(&t->env, NO_SPAN, path, false, &t->file))
 		t->path = arena_strdup(&t->arena, path);
 	free(path);
+	/* A path may be of any build: what is told to the kernel must be of its own. */
+	if (t->file && t->module && t->config->is_live &&
+	    !module_is_build(t->module, elf_file_build_id(t->file))) {
+		diag_warning(t->diag, NO_SPAN, "%s is not of the build of %s that is loaded",
+			     t->path, t->module);
+		t->file = NULL;
+	}
 	return t->file != NULL;
 }
 
@@ -132,15 +125,20 @@ int translator_refuse(struct translator *t, struct span at)
 		diag_hint(t->diag, "Rebuild with -g, or install an appropriate debuginfo package.");
 	} else if (t->module) {
 		diag_error(t->diag, at,
-			   "lines and variables of modules are not known: only functions, "
-			   "offsets, registers and memory can be named in %s",
+			   "no debug information of the module %s is installed, or it is of "
+			   "another build",
 			   t->module);
+		diag_hint(t->diag, "install the kernel's debug symbols (linux-image-...-dbg, "
+				   "kernel-debuginfo), or give the path of the module's .ko with "
+				   "debug information");
 	} else {
 		diag_error(t->diag, at,
 			   "Failed to find the path for the kernel: no vmlinux with debug "
 			   "information is installed");
 		diag_hint(t->diag,
-			  "install the kernel's debug symbols, or name its vmlinux by -k FILE");
+			  "install the kernel's debug symbols (linux-image-...-dbg, "
+			  "kernel-debuginfo); probe -k FILE -D prints a definition by a vmlinux "
+			  "from elsewhere");
 	}
 	return -ENODATA;
 }
@@ -244,7 +242,8 @@ static void add_kernel_place(struct translator *t, const struct point *p, const 
 	u64 begin = 0;
 
 	/* In the file and in memory the kernel is the same, but for where it begins. */
-	if (!t->config->vmlinux && !place->module && kernel_symbol_address(t->kernel, "_text"))
+	if (!t->config->vmlinux && !t->config->by_symbol && !place->module &&
+	    kernel_symbol_address(t->kernel, "_text"))
 		begin = !t->file ? kernel_symbol_address(t->kernel, "_text")
 			: elf_file_find_symbol(t->file, "_text", &s) ? 0
 								     : s.address;
@@ -543,8 +542,7 @@ int translator_each_place(struct translator *t, const char *text,
 
 		place_skip_prologue(t, &def, place);
 		err = fn(arg, &(struct point_place){
-				      .address = place->address,
-				      .function = place->function,
+				      .at = {t->file, place->address, place->scope},
 				      .is_line = !def.point.function && def.point.source,
 			      });
 	}

@@ -13,11 +13,10 @@
 #ifndef PANTRACE_PROBE_DEFINITION_TRANSLATE_H
 #define PANTRACE_PROBE_DEFINITION_TRANSLATE_H
 
+#include "binary/debug/variable.h"
 #include "kernel/kernel.h"
-#include "kernel/tracefs/command.h"
+#include "kernel/tracefs/dynamic_event.h"
 #include "probe/definition/point.h"
-
-struct elf_file;
 
 struct translate_config {
 	const char *file; /* program or library: any name of it; NULL = the kernel */
@@ -31,6 +30,8 @@ struct translate_config {
 	bool no_inlines; /* only functions themselves, no inlined copies */
 	bool externs; /* $vars: also variables of other source files */
 	bool is_live; /* the kernel is going to be told: what it cannot take is refused */
+	/* kernel: places begin at symbols, not at the kernel's beginning: other builds have them */
+	bool by_symbol;
 };
 
 struct translated_place {
@@ -39,6 +40,14 @@ struct translated_place {
 	const char *group; /* as given, or by the target: "probe_demo"; or by the SDT event */
 	const char *event; /* as given, or by the point: "handle_L4" */
 };
+
+/* Two places with the same names and arguments are one event. */
+static inline bool translated_place_is_alike(const struct translated_place *x,
+					     const struct translated_place *y)
+{
+	return str_eq(x->event, y->event) && str_eq(x->group, y->group) &&
+	       str_eq(x->signature, y->signature);
+}
 
 struct translation {
 	struct point_definition definition;
@@ -58,6 +67,11 @@ struct translator *translator_new(struct kernel *k, struct diag *d,
 void translator_release(struct translator *t); /* NULL is fine */
 /* The file of the target: a program, or vmlinux; NULL: the running kernel's symbols only. */
 struct elf_file *translator_file(struct translator *t);
+/*
+ * Opens the file with debug information of the running kernel or its module, if it is installed,
+ * and is of this build. True: translator_file() is there.
+ */
+bool translator_find_debug(struct translator *t);
 /* Says that the target's debug information, or a part of it, is not there. -ENODATA. */
 int translator_refuse(struct translator *t, struct span at);
 /*
@@ -72,6 +86,17 @@ int translator_check(struct translator *t);
 int translate(struct translator *t, const char *text, struct translation *ret);
 void translation_release(struct translation *r);
 /*
+ * Makes the events of a translation: one for all places that have its name and the same arguments.
+ * modifier: as for dynamic_events_define_as(). shown: what the events are called; NULL = as their
+ * places say. fn is told of each new event. 0 or -errno with a diagnostic; what was made before it
+ * stays in the set.
+ */
+int translation_make(const struct translation *t, struct dynamic_events *set, const char *modifier,
+		     const char *shown,
+		     void (*fn)(void *arg, const struct dynamic_event *e,
+				const struct translated_place *place),
+		     void *arg);
+/*
  * The same without looking: the lines are what the text was translated to before, for this very
  * build of the target ("p:GROUP/EVENT PLACE ARGUMENTS", as perf's cache has them).
  */
@@ -80,8 +105,7 @@ int translate_cached(struct translator *t, const char *text, const char *const *
 
 /* Where a probe of a point can fetch variables. */
 struct point_place {
-	u64 address; /* virtual, of translator_file() */
-	const char *function; /* that is meant, inlined or not, as the source calls it; or NULL */
+	struct debug_point at; /* of translator_file() */
 	bool is_line; /* the point is a line of a file */
 };
 /*

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which tracepoints: names as people write them ("sched", "sched:*", "sched/sched_switch",
- * "sched_switch", "all"), each with a condition behind it or in -f, and triggers.
+ * Finds tracepoints by the names that people write ("sched", "sched:*", "sched/sched_switch",
+ * "sched_switch", "all"); sets their conditions (after the name, or by -f) and triggers.
  */
 #include "base/glob.h"
 #include "kernel/tracefs/event_name.h"
 #include "kernel/tracefs/tracefs.h"
 #include "lang/predicate/predicate.h"
 #include "record/ftrace/ftrace.h"
+#include "record/probes.h"
 
-/* "NAME,NAME... /CONDITION/", taken apart; malloc'ed. */
+/* The parts of "NAME,NAME... /CONDITION/"; malloc'ed. */
 struct event_words {
-	char *names; /* parted by commas */
+	char *names; /* separated by commas or blanks */
 	char *condition; /* NULL = none */
 };
 
 /* One name. */
 struct event_glob {
 	const char *system, *event;
-	bool is_either; /* one word: a system, or an event of any system */
+	bool is_either; /* a single word: a system, or an event of any system */
 };
 
 static void release_words(struct event_words *w)
@@ -38,12 +39,14 @@ static char *trimmed(const char *s, size_t len)
 	return xstrndup(s, len);
 }
 
-/* Where the condition begins: the slash behind a blank, or behind "SYSTEM:EVENT". */
+/* The start of the condition: the slash after a space or after "SYSTEM:EVENT". */
 static const char *find_condition(const char *text)
 {
 	const char *colon = strchr(text, ':'), *slash = strchr(text, '/'),
 		   *blank = text + strcspn(text, " \t");
 
+	if (record_probe_is(text))
+		return record_probe_condition(text);
 	if (colon && slash && colon < slash)
 		return slash;
 	while (slash && slash < blank)
@@ -67,7 +70,7 @@ static struct event_words take_apart(const char *text)
 	return w;
 }
 
-/* The next of the names, which are cut up. *rest: as of strtok_r(). False: there is none. */
+/* Takes the next name, cutting up the text like strtok_r(). Returns false at the end. */
 static bool next_name(char *names, char **rest, struct event_glob *ret)
 {
 	char *word = strtok_r(names, ", \t", rest), *part;
@@ -106,15 +109,15 @@ static int found(void *arg, const char *system, const char *event)
 bool kernel_events_claims(struct kernel *k, const char *text)
 {
 	struct event_words w = take_apart(text);
+	bool is_known = record_probe_is(text);
 	struct event_glob g;
-	bool is_known = false;
 	char *rest;
 
-	for (char *names = w.names; next_name(names, &rest, &g); names = NULL)
+	for (char *names = w.names; !is_known && next_name(names, &rest, &g); names = NULL)
 		if (g.is_either)
 			each_event(k, &g, found, &is_known);
 		else
-			is_known = true; /* what is not there is refused with the nearest names */
+			is_known = true; /* if not, it is refused later, with the nearest names */
 	release_words(&w);
 	return is_known;
 }
@@ -145,7 +148,7 @@ static bool is_excluded(const struct record_request *r, const char *system, cons
 	return yes;
 }
 
-/* The last one that names an event says its condition. */
+/* The last -e that matches an event decides its condition. */
 static int collect(void *arg, const char *system, const char *event)
 {
 	struct collecting *c = arg;
@@ -162,12 +165,30 @@ static int collect(void *arg, const char *system, const char *event)
 			e->asked = c->asked;
 		return 0;
 	}
-	vector_push(&c->events->all,
-		    (struct kernel_event){xstrdup(system), xstrdup(event), c->asked});
+	vector_push(&c->events->all, (struct kernel_event){.system = xstrdup(system),
+							   .name = xstrdup(event),
+							   .asked = c->asked});
 	return 0;
 }
 
-static int find_one(struct kernel_events *events, const struct record_run *run,
+static int find_probes(struct kernel_events *events, struct record_run *run,
+		       const struct record_event *asked)
+{
+	struct record_probe_list made = {0};
+	const int err = record_probes_make(run, asked->text, &made);
+
+	for (size_t i = 0; i < made.all.len && !err; i++)
+		vector_push(&events->all, (struct kernel_event){
+						  .system = xstrdup(made.all.items[i].event->group),
+						  .name = xstrdup(made.all.items[i].event->name),
+						  .shown_system = made.all.items[i].group,
+						  .asked = asked,
+					  });
+	vector_free(&made.all);
+	return err;
+}
+
+static int find_one(struct kernel_events *events, struct record_run *run,
 		    const struct record_event *asked)
 {
 	struct collecting c = {.events = events, .run = run, .asked = asked};
@@ -187,7 +208,7 @@ static int find_one(struct kernel_events *events, const struct record_run *run,
 	return err;
 }
 
-/* "enable_event:SYSTEM:EVENT[:COUNT] [if ...]" makes events of another kind. */
+/* "enable_event:SYSTEM:EVENT[:COUNT] [if ...]": the format of that event is needed, too. */
 static void find_target(struct kernel_events *events, const struct record_run *run,
 			const char *trigger)
 {
@@ -198,15 +219,20 @@ static void find_target(struct kernel_events *events, const struct record_run *r
 		tracefs_each_event(run->kernel, system, event, collect, &c);
 }
 
+const char *kernel_event_system(const struct kernel_event *e)
+{
+	return e->shown_system ?: e->system;
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct kernel_event *x = a, *y = b;
-	const int by_system = strcmp(x->system, y->system);
+	const int by_system = strcmp(kernel_event_system(x), kernel_event_system(y));
 
 	return by_system ? by_system : strcmp(x->name, y->name);
 }
 
-int kernel_events_find(struct kernel_events *e, const struct record_run *run)
+int kernel_events_find(struct kernel_events *e, struct record_run *run)
 {
 	const struct record_request *const r = run->request;
 	int err = 0;
@@ -216,7 +242,8 @@ int kernel_events_find(struct kernel_events *e, const struct record_run *run)
 
 		if (!str_eq(asked->source->name, "kernel"))
 			continue;
-		err = find_one(e, run, asked);
+		err = record_probe_is(asked->text) ? find_probes(e, run, asked)
+						   : find_one(e, run, asked);
 		for (size_t j = 0; j < asked->triggers.len && !err; j++)
 			find_target(e, run, asked->triggers.items[j]);
 	}
@@ -236,19 +263,34 @@ void kernel_events_release(struct kernel_events *e)
 
 /* ---- conditions, triggers ---- */
 
-static int set_condition(const struct kernel_event *e, struct instance *in, const char *text)
+static int translate_condition(const struct kernel_event *e, struct kernel *k, struct diag *d,
+			       const char *text, struct tracefs_command *ret)
 {
-	struct tracefs_command c = TRACEFS_COMMAND_INIT;
-	struct diag *const d = instance_diag(in);
 	struct predicate_event event;
 	int err;
 
-	predicate_event_live(&d->arena, instance_kernel(in), e->system, e->name, NULL, &event);
-	err = predicate_to_kernel(arena_strdup(&d->arena, text), &event, d, &c);
-	if (!err)
-		err = instance_set_filter(in, e->system, e->name, &c);
+	predicate_event_live(&d->arena, k, e->system, e->name, e->shown_system ? e->name : NULL,
+			     &event);
+	err = predicate_to_kernel(arena_strdup(&d->arena, text), &event, d, ret);
 	predicate_event_release(&event);
-	tracefs_command_release(&c);
+	return err;
+}
+
+int kernel_event_condition(const struct kernel_event *e, struct kernel *k, struct diag *d,
+			   struct tracefs_command *ret)
+{
+	struct event_words w = take_apart(e->asked->text);
+	int err = 0;
+
+	if (w.condition && e->asked->filter) {
+		diag_error(d, NO_SPAN, "%s:%s has two conditions: /%s/ and -f '%s'", e->system,
+			   e->name, w.condition, e->asked->filter);
+		diag_hint(d, "join them with && in one");
+		err = -EINVAL;
+	} else if (w.condition || e->asked->filter) {
+		err = translate_condition(e, k, d, w.condition ?: e->asked->filter, ret);
+	}
+	release_words(&w);
 	return err;
 }
 
@@ -263,22 +305,27 @@ static int add_trigger(const struct kernel_event *e, struct instance *in, const 
 	return err;
 }
 
+void kernel_events_keep_off(const struct kernel_events *e, struct instance *in)
+{
+	for (size_t i = 0; i < e->all.len; i++) {
+		const struct kernel_event *const event = &e->all.items[i];
+
+		for (size_t j = 0; event->asked && j < event->asked->triggers.len; j++)
+			if (str_starts(event->asked->triggers.items[j], "traceon"))
+				add_trigger(event, in, "!traceon");
+	}
+}
+
 static int filter_one(const struct kernel_event *e, struct instance *in)
 {
-	struct event_words w = take_apart(e->asked->text);
-	int err = 0;
+	struct tracefs_command c = TRACEFS_COMMAND_INIT;
+	int err = kernel_event_condition(e, instance_kernel(in), instance_diag(in), &c);
 
-	if (w.condition && e->asked->filter) {
-		diag_error(instance_diag(in), NO_SPAN, "%s:%s has two conditions: /%s/ and -f '%s'",
-			   e->system, e->name, w.condition, e->asked->filter);
-		diag_hint(instance_diag(in), "join them by && in one");
-		err = -EINVAL;
-	} else if (w.condition || e->asked->filter) {
-		err = set_condition(e, in, w.condition ?: e->asked->filter);
-	}
+	if (!err && c.text.len)
+		err = instance_set_filter(in, e->system, e->name, &c);
+	tracefs_command_release(&c);
 	for (size_t i = 0; i < e->asked->triggers.len && !err; i++)
 		err = add_trigger(e, in, e->asked->triggers.items[i]);
-	release_words(&w);
 	return err;
 }
 

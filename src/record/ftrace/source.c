@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The source of the kernel's events: its buffer, and what happens when. */
+/* The source of kernel events: its buffer and the phases of its run. */
 #include "record/ftrace/ftrace.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
-#include "base/process.h"
-#include "kernel/tracefs/buffer_size.h"
-#include "kernel/tracefs/function_filter.h"
+#include "base/recording_file.h"
 
 #define NEEDS (SANDBOX_TRACEFS | SANDBOX_WRITES)
 
 struct kernel_run {
 	struct record_run *run;
-	struct instance *instance;
-	const char *directory; /* of the instance */
-	struct kernel_events events;
+	struct kernel_setup setup;
+	const char *directory; /* of its buffer */
 	struct kernel_state state;
 	struct kernel_pages *pages;
-	struct dat_writer *writer; /* NULL: a flight recorder, which writes snapshots */
-	char *path; /* of what it writes */
+	struct kernel_files *files; /* NULL: a flight recorder, which only writes snapshots */
+	char *path; /* path of the file */
+	int place; /* its directory, for all files of the run; 0 = not open yet */
 	struct page_layout layout;
 	u32 *cpus, cpu_count;
 	struct ring_counts *before; /* of each CPU */
@@ -33,40 +32,21 @@ static bool wanted(const struct record_request *r)
 
 /* ---- the request ---- */
 
-/* -b: KB, as trace-cmd has it, or with a unit. 0 = not given. */
-static int buffer_kb(const struct record_request *r, u64 *ret)
-{
-	u64 bytes;
-
-	*ret = 0;
-	if (!r->buffer)
-		return 0;
-	if (!parse_u64(r->buffer, ret))
-		return *ret ? 0 : -EINVAL;
-	if (parse_value(OPTION_SIZE, r->buffer, &bytes))
-		return -EINVAL;
-	*ret = (bytes + 1023) / 1024;
-	return 0;
-}
-
 static int check(const struct command_spec *spec, const struct record_request *r)
 {
 	u64 kb;
 
-	if (buffer_kb(r, &kb) || kb > 1u << 24)
-		return options_usage_error(
-			spec, "-b takes the KB of each CPU's buffer, or a size, as 64M, not '%s'",
-			r->buffer);
-	if (r->samples.cgroups.count || r->samples.cpus)
-		return options_usage_error(spec,
-					   "-%c is for samples (-F): tracepoints are recorded on "
-					   "all CPUs, of threads (-t), processes (-p) or all",
-					   r->samples.cpus ? 'C' : 'G');
-	if (r->to)
-		return options_usage_error(spec, "--to takes events of programs (-u) only");
+	if (record_buffer_kb(r, KERNEL_BUFFER_MOST_KB, &kb))
+		return options_usage_error(spec, RECORD_BUFFER_TAKES, r->buffer);
+	if (r->samples.cgroups.count && (r->all || r->has_command))
+		return options_usage_error(spec, "-G records who is in a cgroup: without %s",
+					   r->all ? "-a" : "a command");
 	if (r->compress && !str_eq(r->compress, "zstd") && !str_eq(r->compress, "none"))
 		return options_usage_error(
 			spec, "a trace.dat is compressed by zstd or none, not '%s'", r->compress);
+	if (r->overwrite && (r->rotate_bytes || r->rotate_ns))
+		return options_usage_error(spec, "a flight recorder (--overwrite) has no chunks: "
+						 "without --rotate-size and --rotate-time");
 	if (r->graph_functions.count && !(r->tracer && str_eq(r->tracer, "function_graph")))
 		return options_usage_error(spec, "-g is for -p function_graph");
 	if ((r->functions.count || r->not_functions.count) && !r->tracer)
@@ -77,103 +57,9 @@ static int check(const struct command_spec *spec, const struct record_request *r
 
 /* ---- begin ---- */
 
-static bool is_function_tracer(const char *tracer)
+static bool compresses(const struct record_request *r)
 {
-	return str_eq(tracer, "function") || str_eq(tracer, "function_graph");
-}
-
-/* Others than those of functions: only where they run in a buffer of our own. */
-static int open_for_other(struct kernel_run *s, const char *tracer)
-{
-	struct record_run *const run = s->run;
-	int err = instance_open(run->kernel, run->diag, INSTANCE_OWN, &s->instance);
-	char *text;
-
-	if (err)
-		return err;
-	if (!instance_read(s->instance, "available_tracers", &text)) {
-		char *rest = NULL, *word = strtok_r(text, " \n", &rest);
-
-		while (word && !str_eq(word, tracer))
-			word = strtok_r(NULL, " \n", &rest);
-		err = word ? 0 : -EOPNOTSUPP;
-		free(text);
-	}
-	if (err) {
-		diag_error(run->diag, NO_SPAN,
-			   "the kernel has no tracer '%s' that runs in a buffer of its own",
-			   tracer);
-		if (!instance_read(s->instance, "available_tracers", &text)) {
-			diag_hint(run->diag, "it has: %.*s", (int)strcspn(text, "\n"), text);
-			free(text);
-		}
-		diag_code(run->diag, EXIT_UNSUPPORTED);
-	}
-	return err;
-}
-
-static int open_instance(struct kernel_run *s)
-{
-	const char *const tracer = s->run->request->tracer;
-	struct record_run *const run = s->run;
-	u64 kb;
-	int err;
-
-	if (!tracer)
-		err = instance_open(run->kernel, run->diag, INSTANCE_OWN, &s->instance);
-	else if (is_function_tracer(tracer))
-		err = instance_open_for_tracer(run->kernel, run->diag, tracer, false, &s->instance);
-	else
-		err = open_for_other(s, tracer);
-	if (err)
-		return err;
-	s->directory = instance_directory(s->instance);
-	buffer_kb(run->request, &kb);
-	err = kb ? buffer_check(run->kernel, run->diag, kb) : 0;
-	if (!err)
-		err = instance_set_buffer(s->instance, kb ?: buffer_default_kb(run->kernel));
-	/* until everything is set */
-	return err ? err : instance_write(s->instance, "tracing_on", "0");
-}
-
-/* "-O nosleep-time": off. */
-static int set_options(struct kernel_run *s)
-{
-	const struct string_list *const options = &s->run->request->trace_options;
-	int err = s->run->request->stack ? instance_set_option(s->instance, "stacktrace", true) : 0;
-
-	for (u32 i = 0; i < options->count && !err; i++) {
-		const char *const word = options->items[i];
-		const bool off = str_starts(word, "no") && !instance_has_option(s->instance, word);
-
-		err = instance_set_option(s->instance, off ? word + 2 : word, !off);
-	}
-	return err;
-}
-
-static int set_functions(struct kernel_run *s)
-{
-	const struct record_request *const r = s->run->request;
-	const struct {
-		const struct string_list *list;
-		const char *file;
-	} rows[] = {
-		{&r->functions, "set_ftrace_filter"},
-		{&r->not_functions, "set_ftrace_notrace"},
-		{&r->graph_functions, "set_graph_function"},
-	};
-	int err = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++) {
-		struct strbuf words = STRBUF_INIT;
-
-		for (u32 j = 0; j < rows[i].list->count; j++)
-			strbuf_addf(&words, "%s,", rows[i].list->items[j]);
-		if (words.len)
-			err = function_filter_set(s->instance, rows[i].file, words.data);
-		strbuf_release(&words);
-	}
-	return err;
+	return !r->version_6 && (!r->compress || str_eq(r->compress, "zstd"));
 }
 
 static int open_pages(struct kernel_run *s)
@@ -184,6 +70,8 @@ static int open_pages(struct kernel_run *s)
 		.layout = &s->layout,
 		.sandbox = NEEDS,
 		.keep_privileges = run->request->keep_privileges,
+		/* a pipe into a file that is elsewhere there is none */
+		.compress = compresses(run->request) || run->request->carrier,
 	};
 	int err = ring_layout(s->directory, &s->layout);
 
@@ -202,81 +90,78 @@ static int open_pages(struct kernel_run *s)
 	return kernel_pages_open(&o, run->diag, &s->pages);
 }
 
-static int open_writer(struct kernel_run *s, const char *path, struct dat_writer **ret)
+static u64 kept(void *arg);
+
+static struct kernel_files_options files_options(struct kernel_run *s)
 {
 	const struct record_request *const r = s->run->request;
-	const struct dat_writer_options o = {
-		.version = r->version_6 ? 6 : 7,
-		.compress = !r->compress || str_eq(r->compress, "zstd"),
-		.page_size = s->layout.size,
-		.cpus = s->cpus,
-		.cpu_count = s->cpu_count,
-		.most_bytes = r->max_bytes,
-	};
-	int err = dat_writer_open(path, &o, s->run->diag, ret);
 
-	if (!err)
-		err = dat_writer_begin(*ret, &s->state.contents);
-	if (err && *ret) {
-		dat_writer_abandon(*ret);
-		*ret = NULL;
-	}
-	return err;
+	return (struct kernel_files_options){
+		.run = s->run,
+		.path = s->path,
+		.writer = {.version = r->version_6 ? 6 : 7,
+			   .compress = compresses(r),
+			   .page_size = s->layout.size,
+			   .cpus = s->cpus,
+			   .cpu_count = s->cpu_count,
+			   .most_bytes = r->rotate_bytes ?: r->max_bytes,
+			   .directory = s->place,
+			   .carrier = r->carrier},
+		.state = &s->state,
+		.kept = kept,
+		.arg = s,
+	};
+}
+
+static int open_files(struct kernel_run *s)
+{
+	const struct kernel_files_options o = files_options(s);
+
+	return kernel_files_open(&o, &s->files);
+}
+
+/* Later files are made in the same directory, even if it is renamed meanwhile. */
+static int open_place(struct kernel_run *s)
+{
+	s->place = s->run->request->carrier ? 0 : recording_file_directory(s->path);
+	if (s->place >= 0)
+		return 0;
+	diag_error(s->run->diag, NO_SPAN, "cannot write '%s': %s", s->path, strerror(-s->place));
+	return s->place;
 }
 
 static void release(struct kernel_run *s)
 {
 	kernel_pages_close(s->pages);
-	dat_writer_abandon(s->writer);
-	instance_close(s->instance);
-	kernel_events_release(&s->events);
+	kernel_files_close(s->files);
+	kernel_setup_close(&s->setup);
 	kernel_state_release(&s->state);
+	if (s->place > 0)
+		close(s->place);
 	free(s->path);
 	free(s->cpus);
 	free(s->before);
 	free(s);
 }
 
-/* Before anything is made. */
-static int check_processes(const struct record_run *run)
-{
-	const struct pid_list *const pids = &run->request->pids;
-
-	for (u32 i = 0; i < pids->count; i++)
-		if (!process_exists(pids->items[i])) {
-			diag_error(run->diag, NO_SPAN, "there is no process %d (-p)",
-				   (int)pids->items[i]);
-			return -ESRCH;
-		}
-	return 0;
-}
-
 static int prepare(struct kernel_run *s)
 {
 	struct record_run *const run = s->run;
-	int err = check_processes(run);
+	/* before open_pages(): the tracer cannot change while trace_pipe_raw is open */
+	int err = kernel_setup_open(&s->setup, run);
 
-	if (!err)
-		err = kernel_events_find(&s->events, run);
-	if (!err)
-		err = open_instance(s);
-	if (!err)
-		err = set_options(s);
-	if (!err)
-		err = set_functions(s);
-	if (!err)
-		err = kernel_events_filter(&s->events, s->instance);
-	/* the kernel changes no tracer of a buffer whose trace_pipe_raw is open */
-	if (!err && run->request->tracer)
-		err = instance_set_tracer(s->instance, run->request->tracer);
-	if (!err)
+	if (!err) {
+		s->directory = instance_directory(s->setup.instance);
 		err = open_pages(s);
+	}
 	if (!err)
-		err = kernel_state_read(&s->state, s->instance, &s->events, run->diag);
+		err = kernel_state_read(&s->state, s->setup.instance, &s->setup.events, run->diag);
 	if (!err && run->directory)
 		err = record_directory(run);
+	if (!err)
+		err = open_place(s);
 	if (!err && !run->request->overwrite)
-		err = open_writer(s, s->path, &s->writer);
+		err = open_files(s);
 	return err;
 }
 
@@ -297,37 +182,15 @@ static int begin(struct record_run *run, void **ret)
 
 /* ---- start ---- */
 
-static int follow(struct kernel_run *s)
-{
-	const struct record_request *const r = s->run->request;
-	const unsigned int what =
-		FOLLOW_CHILDREN | (s->events.all.len ? FOLLOW_EVENTS : 0) |
-		(r->tracer && is_function_tracer(r->tracer) ? FOLLOW_FUNCTIONS : 0);
-	int err = 0;
-
-	if (r->all)
-		return 0;
-	for (u32 i = 0; i < r->pids.count && !err; i++)
-		err = instance_follow_process(s->instance, r->pids.items[i], what);
-	if (!err && r->samples.threads.count)
-		err = instance_follow_threads(s->instance, r->samples.threads.items,
-					      r->samples.threads.count, what);
-	if (!err && s->run->command)
-		err = instance_follow_threads(s->instance, &s->run->command, 1, what);
-	return err;
-}
-
 static int start(struct record_run *run, void *state)
 {
 	struct kernel_run *const s = state;
-	int err = follow(s);
+	int err = kernel_setup_enable(&s->setup);
 
+	if (!err && s->files)
+		err = kernel_pages_start(s->pages, kernel_files_writer(s->files));
 	if (!err)
-		err = kernel_events_enable(&s->events, s->instance);
-	if (!err && s->writer)
-		err = kernel_pages_start(s->pages, s->writer);
-	if (!err)
-		err = instance_write(s->instance, "tracing_on", "1");
+		err = instance_write(s->setup.instance, "tracing_on", "1");
 	s->is_on = !err;
 	return err;
 }
@@ -335,12 +198,13 @@ static int start(struct record_run *run, void *state)
 /* ---- counts ---- */
 
 struct counts {
-	u64 kept, lost; /* lost: for all of the following reasons */
+	u64 kept, lost; /* lost: the sum of the following */
 	u64 overwritten, dropped, unwritten;
+	u64 waiting; /* in the ring */
 };
 
-/* ended: what is still in the ring will not be written any more. */
-static struct counts counts_of(const struct kernel_run *s, u32 i, bool ended)
+/* has_ended: what is in the ring now will not be written. */
+static struct counts counts_of(const struct kernel_run *s, u32 i, bool has_ended)
 {
 	const struct ring_counts *const before = &s->before[i];
 	struct ring_counts now = *before;
@@ -349,27 +213,34 @@ static struct counts counts_of(const struct kernel_run *s, u32 i, bool ended)
 	ring_counts(s->directory, s->cpus[i], &now);
 	c.kept = now.read - before->read - MIN(c.unwritten, now.read - before->read);
 	c.overwritten = now.overrun - before->overrun;
-	c.dropped = now.dropped - before->dropped + now.commit_overrun - before->commit_overrun;
-	if (ended)
+	c.dropped = now.dropped - before->dropped;
+	c.waiting = now.entries;
+	if (has_ended)
 		c.unwritten += now.entries;
 	c.lost = c.overwritten + c.dropped + c.unwritten;
 	return c;
 }
 
-static struct counts sum(const struct kernel_run *s, bool ended)
+static struct counts sum(const struct kernel_run *s, bool has_ended)
 {
 	struct counts all = {0};
 
 	for (u32 i = 0; i < s->cpu_count; i++) {
-		const struct counts c = counts_of(s, i, ended);
+		const struct counts c = counts_of(s, i, has_ended);
 
 		all.kept += c.kept;
 		all.lost += c.lost;
 		all.overwritten += c.overwritten;
 		all.dropped += c.dropped;
 		all.unwritten += c.unwritten;
+		all.waiting += c.waiting;
 	}
 	return all;
+}
+
+static u64 kept(void *arg)
+{
+	return sum(arg, false).kept;
 }
 
 static void progress(void *state, struct record_progress *ret)
@@ -377,9 +248,9 @@ static void progress(void *state, struct record_progress *ret)
 	const struct kernel_run *const s = state;
 	const struct counts c = sum(s, false);
 
-	ret->events = c.kept;
-	ret->lost = s->writer ? c.lost : 0;
-	ret->bytes = s->writer ? dat_writer_bytes(s->writer) : 0;
+	ret->events = c.kept + c.waiting;
+	ret->lost = s->files ? c.lost : 0;
+	ret->bytes = s->files ? kernel_files_pages(s->files) : 0;
 }
 
 static void say_cpu(const struct kernel_run *s, u32 i)
@@ -403,8 +274,12 @@ static void say(const struct kernel_run *s, const struct counts *c, u64 bytes)
 	const struct record_request *const r = s->run->request;
 
 	if (!r->quiet) {
-		fprintf(stderr, "%" PRIu64 " events of the kernel, %" PRIu64 " bytes, in %s; ",
-			c->kept, bytes, s->path);
+		if (s->files)
+			kernel_files_say(s->files, c->kept);
+		else
+			fprintf(stderr,
+				"%" PRIu64 " events of the kernel, %" PRIu64 " bytes, in %s; ",
+				c->kept, bytes, s->path);
 		fprintf(stderr, "%" PRIu64 " lost\n", c->lost);
 	}
 	for (u32 i = 0; i < s->cpu_count; i++)
@@ -414,11 +289,12 @@ static void say(const struct kernel_run *s, const struct counts *c, u64 bytes)
 
 /* ---- a flight recorder ---- */
 
-/* What the buffer holds goes into a file of its own. */
+/* Writes the buffer's contents to a file of its own. */
 static int snapshot(struct kernel_run *s, const char *path, u64 *ret_bytes)
 {
+	const struct kernel_files_options o = files_options(s);
 	struct dat_writer *w = NULL;
-	int err = open_writer(s, path, &w);
+	int err = kernel_file_open(&o, path, s->run->diag, &w);
 
 	if (err)
 		return err;
@@ -437,13 +313,29 @@ static char *snapshot_path(struct kernel_run *s)
 			 record_kernel.suffix);
 }
 
+/* True if a trigger has stopped tracing. */
+static bool is_frozen(const struct kernel_run *s)
+{
+	char *text;
+	bool yes;
+
+	if (!s->run->request->freezes || instance_read(s->setup.instance, "tracing_on", &text))
+		return false;
+	yes = *text == '0';
+	free(text);
+	return yes;
+}
+
 static void take_snapshot(struct record_run *run, struct kernel_run *s)
 {
 	const u64 before = sum(s, false).kept;
 	char *path = snapshot_path(s);
 	u64 bytes;
+	const int rc = snapshot(s, path, &bytes);
 
-	if (snapshot(s, path, &bytes))
+	if (is_frozen(s))
+		instance_try(s->setup.instance, "tracing_on", "1");
+	if (rc)
 		run->failed = true;
 	else if (!run->request->quiet)
 		fprintf(stderr, "%" PRIu64 " events of the kernel, %" PRIu64 " bytes, in %s\n",
@@ -454,16 +346,29 @@ static void take_snapshot(struct record_run *run, struct kernel_run *s)
 
 /* ---- the run ---- */
 
+static void rotate(struct record_run *run, struct kernel_run *s)
+{
+	if (!kernel_files_rotate(s->files, s->pages))
+		return;
+	diag_tell(run->diag);
+	run->failed = run->end = true;
+}
+
 static int round_kernel(struct record_run *run, void *state)
 {
 	struct kernel_run *const s = state;
 
-	if (s->writer)
-		return kernel_pages_round(s->pages);
-	if (run->snapshot)
+	if (kernel_setup_round(&s->setup)) {
+		diag_tell(run->diag);
+		run->failed = run->end = true;
+	}
+	if (!s->files && (run->snapshot || is_frozen(s)))
 		take_snapshot(run, s);
-	run->snapshot = false;
-	return 0;
+	if (!s->files)
+		return 0;
+	if (kernel_files_are_due(s->files))
+		rotate(run, s);
+	return kernel_pages_round(s->pages);
 }
 
 static int poll_fd(void *state)
@@ -479,33 +384,56 @@ static void tell_error(struct kernel_run *s, const struct counts *c)
 		return;
 	diag_warning(s->run->diag, NO_SPAN,
 		     "not everything could be written: %s; %" PRIu64
-		     " events are lost with that, the rest of the recording is whole",
+		     " events are lost by that, the rest of the recording is whole",
 		     strerror(-err), c->unwritten);
 }
 
-/* Everything is off, and in the file. */
+/*
+ * A buffer that fills up is not resized: since Linux 6.7 the kernel stops tracing meanwhile, and
+ * does not count what it misses (kernel/trace/trace.c, tracing_stop_tr). Measured on 6.18: while
+ * buffers of 64 MB grew to 256 MB in 0.14 to 0.26 s, 100,000 to 190,000 of 1,200,136 system calls
+ * of dd were neither kept nor counted.
+ */
+static void tell_full_buffers(struct kernel_run *s, const struct counts *c)
+{
+	struct diag *const d = s->run->diag;
+	const u64 kb = s->setup.buffer_kb;
+
+	if (!(c->overwritten + c->dropped))
+		return;
+	diag_warning(d, NO_SPAN,
+		     "%" PRIu64 " events are lost, as a CPU's buffer of %" PRIu64 " KB was full",
+		     c->overwritten + c->dropped, kb);
+	diag_hint(d,
+		  "-b %" PRIu64 " doubles it; a condition on the event leaves out what you do "
+		  "not need",
+		  2 * kb);
+}
+
+/* Tracing is off and everything has been written. */
 static void finish(struct kernel_run *s)
 {
 	struct record_run *const run = s->run;
 	struct counts c;
 	u64 bytes = 0;
 
-	if (!s->writer) { /* the box is opened */
+	if (!s->files) { /* a flight recorder is written at the end */
 		run->failed |= snapshot(s, s->path, &bytes) != 0;
-		/* what was overwritten is what such a recorder is to forget */
+		/* a flight recorder overwrites on purpose: not a loss */
 		c = sum(s, true);
 		c.lost -= c.overwritten;
 		c.overwritten = 0;
 	} else {
 		kernel_pages_stop(s->pages);
+		kernel_files_settle(s->files);
 		c = sum(s, true);
 		kernel_state_stats(&s->state, s->directory, s->cpus, s->cpu_count);
 		kernel_state_tasks(&s->state, run->kernel);
-		dat_writer_finish(s->writer, &s->state.contents, &bytes);
-		s->writer = NULL;
+		kernel_files_finish(s->files);
 	}
 	run->lost += c.lost;
 	tell_error(s, &c);
+	tell_full_buffers(s, &c);
 	diag_tell(run->diag);
 	say(s, &c, bytes);
 }
@@ -514,7 +442,9 @@ static int end(struct record_run *run, void *state)
 {
 	struct kernel_run *const s = state;
 
-	instance_try(s->instance, "tracing_on", "0");
+	if (s->is_on)
+		kernel_events_keep_off(&s->setup.events, s->setup.instance);
+	instance_try(s->setup.instance, "tracing_on", "0");
 	if (s->is_on)
 		finish(s);
 	release(s);
@@ -532,7 +462,8 @@ const struct record_source record_kernel = {
 	.file = "trace.dat",
 	.suffix = ".dat",
 	.needs = NEEDS,
-	.idle_ms = 200,
+	.wants_state = true,
+	.idle_ms = 100,
 	.claims = claims,
 	.wanted = wanted,
 	.check = check,

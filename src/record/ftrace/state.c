@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a trace.dat says besides pages: formats of events, the kernel's symbols, names of tasks. */
+/* All of a trace.dat but the pages: event formats, kernel symbols, names of tasks. */
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/utsname.h>
@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hashmap.h"
+#include "kernel/tracefs/saved.h"
 #include "kernel/tracefs/tracefs.h"
 #include "kernel/tracefs/walk.h"
 #include "record/ftrace/ftrace.h"
@@ -67,7 +68,7 @@ static void read_own_formats(struct kernel_state *s, struct kernel *k)
 	free(path);
 }
 
-/* The events are in the order of their systems. */
+/* The events are sorted by system. */
 static void read_formats(struct kernel_state *s, struct kernel *k, const struct kernel_events *e)
 {
 	struct strbuf *const out = &s->contents.parts[DAT_EVENT_FORMATS];
@@ -80,14 +81,14 @@ static void read_formats(struct kernel_state *s, struct kernel *k, const struct 
 		const struct kernel_event *const event = &e->all.items[i];
 		char *text;
 
-		if (!system || !str_eq(system, event->system)) {
+		if (!system || !str_eq(system, kernel_event_system(event))) {
 			if (system)
 				dat_formats_end(&formats);
-			system = event->system;
+			system = kernel_event_system(event);
 			formats = dat_formats_begin(out, system);
 			systems++;
 		}
-		if (tracefs_event_format(k, system, event->name, &text))
+		if (tracefs_event_format(k, event->system, event->name, &text))
 			continue;
 		dat_formats_add(&formats, text, strlen(text));
 		free(text);
@@ -143,8 +144,20 @@ static void each_number(const char *path,
 		closedir(dir);
 }
 
+/*
+ * The process of a thread. The format has no place for it: it is stored as the name of "-TID",
+ * which no event has and other readers ignore.
+ */
+static void add_owner(struct strbuf *out, const char *thread, const char *process)
+{
+	strbuf_addf(out, "-%s %s\n", thread, process);
+}
+
+/* directory: /proc/PROCESS/task */
 static void add_thread(struct strbuf *out, const char *directory, const char *number)
 {
+	const char *const process = directory + strlen("/proc/");
+	char *const owner = xstrndup(process, strcspn(process, "/"));
 	char *path = xasprintf("%s/%s/comm", directory, number), *name;
 	size_t len;
 
@@ -152,8 +165,10 @@ static void add_thread(struct strbuf *out, const char *directory, const char *nu
 		if (len && name[len - 1] == '\n')
 			name[len - 1] = '\0';
 		add_task(out, number, name);
+		add_owner(out, number, owner);
 		free(name);
 	}
+	free(owner);
 	free(path);
 }
 
@@ -165,7 +180,7 @@ static void add_process(struct strbuf *out, const char *directory, const char *n
 	free(path);
 }
 
-/* The lines that are "PID NAME": names with a newline in them would be taken for others. */
+/* Takes lines of the form "PID NAME" only: names may contain newlines. */
 static void add_saved(struct strbuf *out, char *text)
 {
 	char *rest = NULL;
@@ -178,7 +193,17 @@ static void add_saved(struct strbuf *out, char *text)
 	}
 }
 
-/* One line for each PID, the last that names it: readers differ in which one they take. */
+/* "THREAD PROCESS" */
+static void add_saved_owners(struct strbuf *out, char *text)
+{
+	char *rest = NULL, thread[16], process[16];
+
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (sscanf(line, "%15[0-9] %15[0-9]", thread, process) == 2)
+			add_owner(out, thread, process);
+}
+
+/* Keeps the last line of each PID: readers differ in which one they take. */
 static void last_names(const struct strbuf *all, struct strbuf *out)
 {
 	struct hashmap last = {0};
@@ -199,13 +224,16 @@ static void last_names(const struct strbuf *all, struct strbuf *out)
 void kernel_state_tasks(struct kernel_state *s, struct kernel *k)
 {
 	struct strbuf out = STRBUF_INIT;
-	char *saved = text_of(k, "saved_cmdlines");
+	char *saved = text_of(k, "saved_cmdlines"), *owners = text_of(k, "saved_tgids");
 
 	add_saved(&s->tasks, saved);
+	add_saved_owners(&s->tasks, owners);
 	each_number("/proc", add_process, &s->tasks);
 	last_names(&s->tasks, &out);
 	dat_contents_tasks(&s->contents, out.data, out.len);
-	strbuf_release(&out);
+	strbuf_release(&s->tasks);
+	s->tasks = out;
+	free(owners);
 	free(saved);
 }
 
@@ -233,8 +261,7 @@ int kernel_state_read(struct kernel_state *s, struct instance *in, const struct 
 	struct utsname u;
 	int err;
 
-	for (u32 p = 0; p < DAT_PARTS; p++)
-		s->contents.parts[p] = (struct strbuf)STRBUF_INIT;
+	dat_contents_init(&s->contents);
 	s->tasks = (struct strbuf)STRBUF_INIT;
 	err = read_headers(s, k, d);
 	if (err)
@@ -250,20 +277,42 @@ int kernel_state_read(struct kernel_state *s, struct instance *in, const struct 
 			       clock_distance_ns(CLOCK_MONOTONIC, CLOCK_REALTIME));
 	if (instance_read(in, "trace_clock", &s->clocks))
 		s->clocks = xstrdup("[mono]\n");
+	if (tracefs_value_read(instance_directory(in), "trace_clock", &s->clock))
+		s->clock = xstrdup("mono");
 	s->contents.clocks = s->clocks;
-	s->contents.clock = "mono";
+	s->contents.clock = s->clock;
 	s->contents.uname = s->uname;
 	s->contents.version = s->version;
 	return 0;
 }
 
+static int add_event(void *arg, const char *system, const char *event)
+{
+	struct kernel_events *const e = arg;
+
+	vector_push(&e->all,
+		    (struct kernel_event){.system = xstrdup(system), .name = xstrdup(event)});
+	return 0;
+}
+
+int kernel_state_read_all(struct kernel_state *s, struct instance *in, struct diag *d)
+{
+	struct kernel_events all = {0};
+	int err;
+
+	tracefs_each_event(instance_kernel(in), "*", "*", add_event, &all);
+	err = kernel_state_read(s, in, &all, d);
+	kernel_events_release(&all);
+	return err;
+}
+
 void kernel_state_release(struct kernel_state *s)
 {
-	for (u32 p = 0; p < DAT_PARTS; p++)
-		strbuf_release(&s->contents.parts[p]);
 	for (u32 i = 0; i < s->contents.stats_count; i++)
 		free(s->stats[i]);
+	dat_contents_release(&s->contents);
 	free(s->stats);
+	free(s->clock);
 	free(s->clocks);
 	free(s->uname);
 	free(s->version);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an event is sampled by, and what its samples hold: perf_event_open(2). */
+/* How an event is sampled, and what its samples contain: attributes for perf_event_open(2). */
 #include <time.h>
 #include <unistd.h>
 
@@ -9,10 +9,10 @@
 #define HERTZ_DEFAULT	   4000 /* as perf record */
 #define MAX_RATE	   "/proc/sys/kernel/perf_event_max_sample_rate"
 #define STACK_SIZE_DEFAULT 8192
-#define STACK_SIZE_MOST	   65528 /* a record's size has 16 bits */
+#define STACK_SIZE_MOST	   65528 /* the size of a record is 16 bits */
 #define STACK_SIZE_UNIT	   8
 #if defined(__x86_64__)
-/* ax ... ip, flags, cs, ss, r8 ... r15: not the other segments, which the kernel refuses */
+/* ax ... ip, flags, cs, ss, r8 ... r15; the kernel refuses the other segments */
 #define USER_REGISTERS 0xff0fffull
 #elif defined(__aarch64__)
 #define USER_REGISTERS ((1ull << 33) - 1) /* x0 ... x29, lr, sp, pc */
@@ -40,7 +40,7 @@ static u64 most_hertz(void)
 	return most;
 }
 
-/* *ret: 0 = nothing was said */
+/* *ret: 0 = not given */
 static int frequency(struct samples *s, u64 *ret)
 {
 	const char *const word = s->request->samples.frequency;
@@ -68,7 +68,7 @@ static bool is_software(const struct perf_event_attr *a, u64 first, u64 second)
 	return a->type == PERF_TYPE_SOFTWARE && (a->config == first || a->config == second);
 }
 
-/* Clocks and counters of the processor come too often for each to be a sample. */
+/* Clocks and hardware counters occur too often to sample each event. */
 static bool is_fast(const struct perf_event_attr *a)
 {
 	return a->type != PERF_TYPE_TRACEPOINT &&
@@ -77,9 +77,9 @@ static bool is_fast(const struct perf_event_attr *a)
 }
 
 /*
- * Every event of a tracepoint is a sample: -F would leave out some by chance. Not with a period:
- * PERF_SAMPLE_PERIOD, with which the kernel makes a sample of each event of software and says how
- * many it was (perf_swevent_event() of Linux).
+ * Every event of a tracepoint is a sample: -F would leave out some by chance. PERF_SAMPLE_PERIOD
+ * only goes with a frequency: with it the kernel makes a sample of each software event, and ignores
+ * the period (perf_swevent_event() of Linux).
  */
 static void set_period(struct samples *s, struct perf_event_attr *a, u64 hertz)
 {
@@ -108,7 +108,10 @@ static int set_stack_size(struct samples *s, const char *word, struct perf_event
 	return 0;
 }
 
-/* "fp": the kernel walks frame pointers. "dwarf": the reader does, by registers and the stack. */
+/*
+ * "fp": the kernel follows frame pointers. "dwarf": the reader unwinds from registers and a copy of
+ * the stack.
+ */
 static int set_call_graph(struct samples *s, struct perf_event_attr *a)
 {
 	const char *const mode = s->request->samples.call_graph;
@@ -178,7 +181,7 @@ static void add_tracking(struct samples *s, bool of_tasks)
 			 .build_id = 1},
 	};
 
-	/* Readers find a file's call frames by the mapping that holds them. */
+	/* Readers find a file's call frame information by the mapping that contains it. */
 	for (size_t i = 0; i < s->events.len; i++)
 		e.attr.mmap_data |= s->events.items[i].attr.sample_stack_user != 0;
 	set_common(&e.attr, of_tasks);

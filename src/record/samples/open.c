@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The descriptors of the events, and the rings that they write into. */
+/* Opens the events and the rings that they write into. */
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -11,11 +11,10 @@
 #include "record/samples/internal.h"
 
 #define RING_LARGE  (2u << 20) /* bytes of a CPU's ring */
-#define RING_SMALL  (512u << 10) /* where there are many CPUs */
-#define RINGS_LARGE 32 /* up to so many are large */
+#define RING_SMALL  (512u << 10) /* on machines with many CPUs */
+#define RINGS_LARGE 32 /* up to this many rings are large */
 #define RING_LEAST  (32u << 10)
-#define RING_MOST   (1u << 30)
-#define WAKE_PART   4 /* we are woken when so manieth part of a ring is full */
+#define WAKE_PART   4 /* wake-up when this fraction of a ring is full */
 
 /* Where an event is opened. */
 struct place {
@@ -24,9 +23,11 @@ struct place {
 	unsigned long flags;
 };
 
-/* ---- what this kernel does not know ---- */
+/* ---- features that this kernel lacks ---- */
 
-/* The newest first. Set in an event's attributes once and for all. False: nothing is left out. */
+/*
+ * Removes the newest feature that is still set from all attributes. Returns false if none is left.
+ */
 static bool leave_out(struct samples *s)
 {
 	if (s->has_build_ids) {
@@ -46,7 +47,7 @@ static bool leave_out(struct samples *s)
 	return true;
 }
 
-/* Users may sample what their own programs do outside of the kernel. */
+/* Unprivileged users may sample only user space of their own programs. */
 static bool leave_out_kernel(struct samples *s, struct sample_event *e)
 {
 	if (e->attr.exclude_kernel || e->attr.exclude_user || e->attr.type == PERF_TYPE_TRACEPOINT)
@@ -60,31 +61,20 @@ static bool leave_out_kernel(struct samples *s, struct sample_event *e)
 
 /* ---- rings ---- */
 
-/* -b: KB, or with a unit. */
-static u64 asked_size(const char *text)
-{
-	u64 bytes = 0;
-
-	if (parse_value(OPTION_SIZE, text, &bytes))
-		return 0;
-	return strspn(text, "0123456789") == strlen(text) ? bytes << 10 : bytes;
-}
-
 static u64 ring_size(struct samples *s)
 {
-	const u64 asked = s->request->buffer ? asked_size(s->request->buffer) : 0;
 	const u32 *cpus;
-	u64 size = RING_LEAST;
+	u64 size = RING_LEAST, kb;
 
-	if (!asked)
+	if (record_buffer_kb(s->request, RING_MOST_KB, &kb) || !kb)
 		return kernel_online_cpus(s->run->kernel, &cpus) <= RINGS_LARGE ? RING_LARGE
 										: RING_SMALL;
-	while (size < asked && size < RING_MOST)
+	while (size >> 10 < kb)
 		size *= 2;
 	return size;
 }
 
-/* As large as this user may have it. */
+/* Maps a ring as large as this user is allowed. */
 static int map_ring(struct samples *s, struct perf_ring *ring, int fd)
 {
 	const u64 page = (u64)sysconf(_SC_PAGESIZE);
@@ -137,13 +127,13 @@ static int open_fd(struct samples *s, struct sample_event *e, const struct place
 static void refuse_tracking(struct samples *s, int err)
 {
 	if (err != -EACCES && err != -EPERM) {
-		diag_error(s->run->diag, NO_SPAN, "the kernel does not tell of tasks: %s",
+		diag_error(s->run->diag, NO_SPAN, "the kernel gives no records of tasks: %s",
 			   strerror(-err));
 		return;
 	}
-	diag_error(s->run->diag, NO_SPAN, "other users' programs are sampled by root only");
-	diag_hint(s->run->diag, "a command of your own is: behind --, without -a; CAP_PERFMON or "
-				"kernel.perf_event_paranoid allow more");
+	diag_error(s->run->diag, NO_SPAN, "only root may sample other users' programs");
+	diag_hint(s->run->diag, "sample a command of your own, after -- and without -a; "
+				"CAP_PERFMON or kernel.perf_event_paranoid allow more");
 	diag_code(s->run->diag, EXIT_PRIVILEGE);
 }
 
@@ -159,7 +149,7 @@ static int refuse(struct samples *s, const struct sample_event *e, int err)
 	return err;
 }
 
-/* 0 also if there is nothing to sample any more. */
+/* Returns 0 also if there is nothing left to sample. */
 static int open_event(struct samples *s, struct sample_event *e, const struct place *p)
 {
 	const int fd = open_fd(s, e, p);
@@ -196,7 +186,7 @@ struct opening {
 	bool only_tracking;
 };
 
-/* The one that tells of tasks comes first. */
+/* The dummy event for task records comes first. */
 static int open_on_cpu(void *arg, int cpu)
 {
 	const struct opening *const o = arg;
@@ -236,8 +226,8 @@ static int missing(struct samples *s, const char *what, pid_t pid)
 }
 
 /*
- * What a thread starts is sampled like itself. One that was started while its starter was opened
- * may not be: so they are looked through until none is new.
+ * Children of an opened thread inherit its events. A thread that starts while its parent is being
+ * opened may be missed: the list is read again until nothing is new.
  */
 static int open_process(struct samples *s, pid_t pid)
 {
@@ -271,7 +261,7 @@ static int open_tasks(struct samples *s)
 	return err;
 }
 
-/* Tasks are told of on all CPUs, as they move. */
+/* Task records are needed from all CPUs, as tasks move. */
 static int open_machine(struct samples *s)
 {
 	struct opening o = {s, -1, true};
@@ -308,15 +298,14 @@ int samples_open(struct samples *s)
 		return err;
 	if (!s->rings.len) {
 		diag_error(s->run->diag, NO_SPAN,
-			   "the processes have ended: there is nothing to "
-			   "sample");
+			   "the processes have ended: there is nothing to sample");
 		return -ESRCH;
 	}
 	qsort(s->ids.items, s->ids.len, sizeof(*s->ids.items), by_id);
 	if (s->only_user)
 		diag_warning(s->run->diag, NO_SPAN,
-			     "without privileges only what programs do outside of the kernel is "
-			     "sampled (:u); kernel.perf_event_paranoid says so");
+			     "without privileges only user space is sampled (:u), by "
+			     "kernel.perf_event_paranoid");
 	return 0;
 }
 

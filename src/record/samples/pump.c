@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From the rings into the file. */
+/* Copies records from the rings into the file. */
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "record/samples/internal.h"
 
-#define ID_AT	   8 /* in a sample, behind its head: PERF_SAMPLE_IDENTIFIER, IP, TID, TIME */
+/* offset in a sample, after the header: PERF_SAMPLE_IDENTIFIER, IP, TID, TIME */
+#define ID_AT	   8
 #define TIME_AT	   32
 #define LOST_AT	   16 /* in PERF_RECORD_LOST */
 #define PIECES	   2
@@ -14,7 +15,7 @@
 
 /* ---- what is in a record ---- */
 
-/* n bytes at an offset of what lies in two pieces. */
+/* Copies n bytes from an offset of the records, which lie in two pieces. */
 static void copy(const struct iovec *p, size_t at, void *to, size_t n)
 {
 	const size_t first = at < p[0].iov_len ? MIN(n, p[0].iov_len - at) : 0;
@@ -29,7 +30,7 @@ static u64 word(const struct iovec *p, size_t at)
 {
 	u64 v;
 
-	copy(p, at, &v, sizeof(v)); /* records are aligned: it is never in both pieces */
+	copy(p, at, &v, sizeof(v)); /* records are aligned, so a value never spans both pieces */
 	return v;
 }
 
@@ -53,18 +54,23 @@ static struct sample_event *event_of(struct samples *s, u64 id)
 	return &s->events.items[s->last_id.event];
 }
 
-static void count_sample(struct samples *s, const struct iovec *p, size_t at)
+/* A sample that could not be written is lost. */
+static void count_sample(struct samples *s, const struct iovec *p, size_t at, bool is_written)
 {
 	struct sample_event *const e = event_of(s, word(p, at + ID_AT));
 	const u64 time = word(p, at + TIME_AT);
 
-	if (e)
+	if (e && is_written)
 		e->kept++;
+	else if (e)
+		e->lost++;
+	if (!is_written)
+		return;
 	s->first_ns = s->first_ns ? MIN(s->first_ns, time) : time;
 	s->last_ns = MAX(s->last_ns, time);
 }
 
-/* A file that was mapped: its build-id is not said by the kernel. */
+/* Notes a mapped file whose build-id the kernel does not give. */
 static void note_mapping(struct samples *s, const struct iovec *p, size_t at, u16 size)
 {
 	char path[4096];
@@ -81,11 +87,11 @@ static void note_mapping(struct samples *s, const struct iovec *p, size_t at, u1
 }
 
 static void look_at(struct samples *s, const struct iovec *p, size_t at,
-		    const struct perf_event_header *h)
+		    const struct perf_event_header *h, bool is_written)
 {
 	switch (h->type) {
 	case PERF_RECORD_SAMPLE:
-		count_sample(s, p, at);
+		count_sample(s, p, at, is_written);
 		break;
 	case PERF_RECORD_LOST:
 		s->lost_records += word(p, at + LOST_AT);
@@ -100,7 +106,7 @@ static void look_at(struct samples *s, const struct iovec *p, size_t at,
 	}
 }
 
-static void look_through(struct samples *s, const struct iovec *p, size_t n)
+static void look_through(struct samples *s, const struct iovec *p, size_t n, bool is_written)
 {
 	struct perf_event_header h;
 
@@ -110,7 +116,7 @@ static void look_through(struct samples *s, const struct iovec *p, size_t n)
 		memcpy(&h, &head, sizeof(h));
 		if (h.size < sizeof(h))
 			break;
-		look_at(s, p, at, &h);
+		look_at(s, p, at, &h, is_written);
 	}
 }
 
@@ -121,15 +127,14 @@ size_t samples_pump(struct samples *s)
 	struct epoll_event woken[16];
 	size_t sum = 0;
 
-	epoll_wait(s->epoll, woken, ARRAY_SIZE(woken), 0); /* they are told once */
+	epoll_wait(s->epoll, woken, ARRAY_SIZE(woken), 0); /* reported once */
 	for (size_t i = 0; i < s->rings.len; i++) {
 		struct iovec pieces[PIECES];
 		const size_t n = perf_ring_pieces(&s->rings.items[i].ring, pieces);
 
 		if (!n)
 			continue;
-		look_through(s, pieces, n);
-		perf_writer_data(s->writer, pieces, PIECES);
+		look_through(s, pieces, n, !perf_writer_data(s->writer, pieces, PIECES));
 		perf_ring_consume(&s->rings.items[i].ring, n);
 		sum += n;
 	}

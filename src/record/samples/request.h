@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What record was asked for about samples. */
+/* The part of a record request about samples. */
 #ifndef PANTRACE_RECORD_SAMPLES_REQUEST_H
 #define PANTRACE_RECORD_SAMPLES_REQUEST_H
 
@@ -7,7 +7,7 @@
 
 struct sample_request {
 	const char *frequency; /* -F: a number, or "max"; NULL = not given */
-	u64 period; /* -c: each so-manieth event; 0 = not given */
+	u64 period; /* -c: every Nth event; 0 = not given */
 	bool frames; /* -g */
 	const char *call_graph; /* "fp", "dwarf", "dwarf,SIZE"; NULL = not given */
 	struct pid_list threads; /* -t */

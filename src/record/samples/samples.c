@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The row of the source. Events of the kernel are its own if they are sampled (-F, -c, -g), or if
- * only perf knows them, as cpu-clock.
+ * The source of samples. It claims events that are sampled (-F, -c, -g) and those that only perf
+ * has, such as cpu-clock.
  */
 #include "record/samples/samples.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/foreign.h"
 #include "probe/count.h"
+#include "record/probes.h"
 #include "record/samples/internal.h"
-#include "trace/ctf/output.h"
 #include "trace/perf/formats.h"
 
-#define IDLE_MS 100
-#define BUSY_PART \
-	4 /* a round that wrote so manieth part of a ring is followed by another at once */
-#define MODE 0600 /* samples tell of other users' programs */
+#define IDLE_MS	  100
+#define BUSY_PART 4 /* a round that wrote more than this fraction of a ring is busy */
+#define MODE	  0600 /* samples reveal other users' programs */
 
-/* ---- what is asked ---- */
+/* ---- the request ---- */
 
 static bool is_sampling(const struct record_request *r)
 {
@@ -33,7 +32,7 @@ static bool is_sampling(const struct record_request *r)
 
 static bool claims(struct kernel *k, const struct record_request *r, const char *event)
 {
-	return is_sampling(r) || perf_events_has_counter(k, event);
+	return is_sampling(r) || (!record_probe_is(event) && perf_events_has_counter(k, event));
 }
 
 static bool wanted(const struct record_request *r)
@@ -45,7 +44,10 @@ static int check(const struct command_spec *spec, const struct record_request *r
 {
 	const struct sample_request *const s = &r->samples;
 	const bool has_tasks = r->pids.count || s->threads.count;
+	u64 kb;
 
+	if (record_buffer_kb(r, RING_MOST_KB, &kb))
+		return options_usage_error(spec, RECORD_BUFFER_TAKES, r->buffer);
 	if (s->frequency && s->period)
 		return options_usage_error(spec, "-F and -c: by time or by number of events; "
 						 "choose one");
@@ -54,9 +56,9 @@ static int check(const struct command_spec *spec, const struct record_request *r
 					   r->has_command ? "a command" : "-a and -G");
 	if (s->cgroups.count && r->has_command)
 		return options_usage_error(spec, "-G samples what runs in a cgroup, not a command");
-	if (r->to)
-		return options_usage_error(spec, "samples are written on this machine only: "
-						 "without --to");
+	if (r->rotate_bytes || r->rotate_ns)
+		return options_usage_error(spec, "samples are not recorded in chunks: without "
+						 "--rotate-size and --rotate-time");
 	if (r->overwrite)
 		return options_usage_error(spec, "samples are not kept in a flight recorder: "
 						 "without --overwrite");
@@ -64,6 +66,29 @@ static int check(const struct command_spec *spec, const struct record_request *r
 }
 
 /* ---- begin ---- */
+
+/* A probe is sampled as the tracepoint that is made for it, under the name that it is known by. */
+static int choose_probes(struct samples *s, const struct record_event *asked)
+{
+	const char *condition = record_probe_condition(asked->text);
+	struct record_probe_list made = {0};
+	int err = record_probes_make(s->run, asked->text, &made);
+
+	if (asked->filter)
+		condition = arena_printf(&s->arena, "/%s/", asked->filter);
+	for (size_t i = 0; i < made.all.len && !err; i++) {
+		const struct record_probe *const p = &made.all.items[i];
+
+		err = perf_events_parse(&s->chosen,
+					arena_printf(&s->arena, "%s:%s %s", p->event->group,
+						     p->event->name, condition ?: ""));
+		if (!err)
+			vector_last(&s->chosen.list).name =
+				arena_printf(&s->arena, "%s:%s", p->group, p->event->name);
+	}
+	vector_free(&made.all);
+	return err;
+}
 
 static int choose_events(struct samples *s)
 {
@@ -79,6 +104,10 @@ static int choose_events(struct samples *s)
 		if (e->source != &record_samples)
 			continue;
 		any = true;
+		if (record_probe_is(e->text)) {
+			err = choose_probes(s, e);
+			continue;
+		}
 		err = perf_events_parse(&s->chosen, e->filter ? arena_printf(&s->arena, "%s /%s/",
 									     e->text, e->filter)
 							      : e->text);
@@ -86,7 +115,7 @@ static int choose_events(struct samples *s)
 	return any ? err : perf_events_add(&s->chosen, has_processor ? "cycles" : "cpu-clock");
 }
 
-/* Events that have formats; others need a program, or tell only its address. */
+/* Only events that readers know by name; others need a program, or give only an address. */
 static int check_kinds(struct samples *s)
 {
 	for (size_t i = 0; i < s->chosen.list.len; i++) {
@@ -104,6 +133,21 @@ static int check_kinds(struct samples *s)
 	return 0;
 }
 
+static void release(struct samples *s)
+{
+	samples_close(s);
+	recording_file_close(&s->file);
+	free(s->path);
+	hashmap_release(&s->build_ids);
+	hashmap_release(&s->files);
+	perf_events_release(&s->chosen);
+	probe_env_release(&s->env);
+	btf_release(s->btf);
+	type_store_release(&s->types);
+	arena_release(&s->arena);
+	free(s);
+}
+
 static int begin(struct record_run *run, void **ret)
 {
 	struct samples *s = xzalloc(sizeof(*s));
@@ -111,7 +155,8 @@ static int begin(struct record_run *run, void **ret)
 
 	s->run = run;
 	s->request = run->request;
-	s->fd = s->epoll = -1;
+	s->file = (struct recording_file)RECORDING_FILE_NONE;
+	s->epoll = -1;
 	type_store_init(&s->types);
 	s->btf = btf_attach(&s->types, NULL);
 	s->env = (struct probe_env){.types = &s->types,
@@ -121,31 +166,36 @@ static int begin(struct record_run *run, void **ret)
 				    .diag = run->diag,
 				    .max_probes = UINT32_MAX};
 	s->chosen.env = &s->env;
-	*ret = s;
-	err = choose_events(s);
-	return err ?: check_kinds(s);
+	err = choose_events(s) ?: check_kinds(s);
+	if (err)
+		release(s);
+	else
+		*ret = s;
+	return err;
 }
 
 /* ---- start ---- */
 
 static int open_file(struct samples *s)
 {
-	int directory, err;
+	int err;
 
-	s->path = record_path(s->run, &record_samples);
-	if (s->run->directory) {
-		directory = ctf_directory_open(s->run->directory, s->run->diag);
-		if (directory < 0)
-			return directory;
-		close(directory);
+	if (s->request->file) {
+		s->path = xstrdup("the recording");
+		s->file.fd = fcntl(*s->request->file, F_DUPFD_CLOEXEC, 0);
+		return s->file.fd < 0 ? -errno : 0;
 	}
-	s->fd = foreign_create(s->path, MODE);
-	err = MIN(s->fd, 0);
-	if (!err && ftruncate(s->fd, 0))
-		err = -errno;
-	if (!err)
-		return 0;
-	diag_error(s->run->diag, NO_SPAN, "cannot write %s: %s", s->path, strerror(-err));
+	err = s->run->directory ? record_directory(s->run) : 0;
+	if (err)
+		return err;
+	s->path = record_path(s->run, &record_samples);
+	if (s->request->carrier)
+		err = recording_file_open_carried(&s->file, s->request->carrier, s->path);
+	else
+		err = recording_file_open(&s->file, -1, s->path, MODE);
+	if (err)
+		diag_error(s->run->diag, NO_SPAN, "cannot write '%s': %s", s->path,
+			   recording_file_why(err));
 	return err;
 }
 
@@ -158,8 +208,10 @@ static int read_formats(struct samples *s, struct strbuf *to)
 		const struct perf_choice *const c = &s->chosen.list.items[i];
 
 		if (c->attr.type == PERF_TYPE_TRACEPOINT)
-			vector_push(&events, (struct perf_tracepoint){c->target->module,
-								      c->target->function});
+			vector_push(&events,
+				    (struct perf_tracepoint){c->target->module, c->target->function,
+							     arena_strndup(&s->arena, c->name,
+									   strcspn(c->name, ":"))});
 	}
 	if (events.len)
 		err = perf_formats_add(s->run->kernel, events.items, events.len, to);
@@ -186,7 +238,7 @@ static int begin_file(struct samples *s)
 		events[i] = (struct perf_written_event){e->attr, e->name, e->ids.items, e->ids.len};
 	}
 	if (!err) {
-		err = perf_writer_open(s->fd, events, s->events.len, &options, &s->writer);
+		err = perf_writer_open(&s->file, events, s->events.len, &options, &s->writer);
 		if (err)
 			diag_error(s->run->diag, NO_SPAN, "cannot write %s: %s", s->path,
 				   strerror(-err));
@@ -196,7 +248,7 @@ static int begin_file(struct samples *s)
 	return err;
 }
 
-/* Programs of another tracer that let nothing through: that would look like no events. */
+/* Another tracer's BPF program may drop all events, which would look as if there were none. */
 static void look_for_programs(struct samples *s)
 {
 	for (size_t i = 0; i + 1 < s->events.len; i++) {
@@ -223,8 +275,11 @@ static int start(struct record_run *run, void *state)
 		err = samples_open(s);
 	if (!err)
 		err = open_file(s);
-	if (!err)
+	if (!err) {
 		err = begin_file(s);
+		if (err)
+			recording_file_undo(&s->file);
+	}
 	if (err)
 		return err;
 	look_for_programs(s);
@@ -317,7 +372,7 @@ static void tell_losses(struct samples *s)
 	s->run->lost += lost + samples_tracking(s)->lost + s->throttled + s->is_decided;
 }
 
-/* By descriptor: the filter of system calls allows that. */
+/* One by one: the seccomp filter allows ioctl(2), not prctl(2). */
 static void stop(struct samples *s)
 {
 	for (size_t i = 0; i < s->events.len; i++)
@@ -350,18 +405,7 @@ static int end(struct record_run *run, void *state)
 	struct samples *const s = state;
 	const int err = s->writer ? finish(s) : 0;
 
-	samples_close(s);
-	if (s->fd >= 0)
-		close(s->fd);
-	free(s->path);
-	hashmap_release(&s->build_ids);
-	hashmap_release(&s->files);
-	perf_events_release(&s->chosen);
-	probe_env_release(&s->env);
-	btf_release(s->btf);
-	type_store_release(&s->types);
-	arena_release(&s->arena);
-	free(s);
+	release(s);
 	return err;
 }
 
@@ -369,6 +413,7 @@ const struct record_source record_samples = {
 	.name = "samples",
 	.file = "perf.data",
 	.suffix = ".data",
+	.wants_state = true,
 	.idle_ms = IDLE_MS,
 	.claims = claims,
 	.wanted = wanted,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was there before the first sample, as records of the kernel would have told it. Their time
- * is 0: they come before all others. What changed while it was read is told by later records.
+ * Writes the state before the first sample, in the form of the kernel's own records. Their time is
+ * 0: they come before all others. What changes while they are read follows in the kernel's records.
  */
 #include <dirent.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
@@ -17,26 +16,17 @@
 #include "binary/process/maps.h"
 #include "kernel/symbols/ksyms.h"
 #include "record/samples/internal.h"
-#include "trace/perf/perf_data.h"
+#include "trace/perf/side_records.h"
 
-#define BUILD_ID_MAX 20
-#define PATH_ROOM    4096
-#define KERNEL_PID   UINT32_MAX
-#define NAME_SIZE    16
+#define BUILD_ID_MAX	20
+#define PATH_ROOM	4096
+#define PERF_KERNEL_PID UINT32_MAX
+#define NAME_SIZE	16
+#define KALLSYMS_MAX	((size_t)256 << 20)
 
 /* ---- build-ids ---- */
 
-static struct perf_build_id build_id_of_text(const char *hex)
-{
-	struct perf_build_id id = {0};
-	unsigned int byte;
-
-	for (; hex && id.size < BUILD_ID_MAX && sscanf(hex, "%2x", &byte) == 1; hex += 2)
-		id.bytes[id.size++] = (u8)byte;
-	return id;
-}
-
-/* Of the file at a path, if it is the one that was mapped. */
+/* The build-id of the file at a path, if it is still the one that was mapped. */
 static struct perf_build_id build_id_at(const char *path, const struct sample_file *file)
 {
 	struct perf_build_id id = {0};
@@ -46,12 +36,12 @@ static struct perf_build_id build_id_at(const char *path, const struct sample_fi
 	if (stat(path, &st) || st.st_ino != file->inode || major(st.st_dev) != file->major ||
 	    minor(st.st_dev) != file->minor || elf_file_open(path, &elf))
 		return id;
-	id = build_id_of_text(elf_file_build_id(elf));
+	id = perf_build_id_of_text(elf_file_build_id(elf));
 	elf_file_close(elf);
 	return id;
 }
 
-/* Of a mapped file; each file is opened once. */
+/* The build-id of a mapped file; each file is opened once. */
 static const struct perf_build_id *build_id_of(struct samples *s, pid_t pid,
 					       const struct process_mapping *m)
 {
@@ -72,64 +62,17 @@ static const struct perf_build_id *build_id_of(struct samples *s, pid_t pid,
 
 /* ---- records ---- */
 
-/* What sample_id_all adds: PERF_SAMPLE_TID, TIME, CPU, IDENTIFIER. */
-static void write_record(struct samples *s, u32 type, u16 misc, struct strbuf *body, u32 pid,
-			 u32 tid)
+/* They come before all others. */
+static struct perf_side side_of(struct samples *s)
 {
-	const u64 tail[] = {pid | (u64)tid << 32, 0, 0, samples_tracking(s)->ids.items[0]};
-
-	strbuf_addchars(body, 0, (int)(ALIGN_UP(body->len, (size_t)8) - body->len));
-	strbuf_add(body, tail, sizeof(tail));
-	perf_writer_record(s->writer, type, misc, body->data, body->len);
-	strbuf_release(body);
+	return (struct perf_side){s->writer, samples_tracking(s)->ids.items[0], 0};
 }
 
-static void add_u32s(struct strbuf *to, u32 a, u32 b)
+static void write_mapping(struct samples *s, u16 misc, const struct perf_side_mapping *m)
 {
-	const u32 words[] = {a, b};
+	const struct perf_side side = side_of(s);
 
-	strbuf_add(to, words, sizeof(words));
-}
-
-static void add_path(struct strbuf *to, const char *path)
-{
-	const size_t len = MIN(strlen(path), (size_t)PATH_ROOM);
-
-	strbuf_add(to, path, len);
-	strbuf_addch(to, 0);
-}
-
-struct mapped {
-	u32 pid;
-	u64 start, length, offset;
-	struct sample_file file;
-	const struct perf_build_id *id; /* NULL or of size 0: file says which it is */
-	const char *path;
-};
-
-static void write_mapping(struct samples *s, u16 misc, const struct mapped *m)
-{
-	const bool has_id = m->id && m->id->size;
-	const u64 place[] = {m->start, m->length, m->offset}, no_generation = 0;
-	struct strbuf body = STRBUF_INIT;
-	u8 id[24] = {0};
-
-	add_u32s(&body, m->pid, m->pid == KERNEL_PID ? 0 : m->pid);
-	strbuf_add(&body, place, sizeof(place));
-	if (has_id) { /* u8 size, three bytes, id */
-		id[0] = m->id->size;
-		memcpy(id + 4, m->id->bytes, m->id->size);
-		strbuf_add(&body, id, sizeof(id));
-	} else {
-		add_u32s(&body, m->file.major, m->file.minor);
-		strbuf_add(&body, &m->file.inode, sizeof(m->file.inode));
-		strbuf_add(&body, &no_generation, sizeof(no_generation));
-	}
-	add_u32s(&body, PROT_READ | (misc & PERF_RECORD_MISC_MMAP_DATA ? 0 : PROT_EXEC),
-		 MAP_PRIVATE);
-	add_path(&body, m->path);
-	write_record(s, PERF_RECORD_MMAP2, misc | (has_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0),
-		     &body, m->pid, m->pid);
+	perf_side_mapping(&side, misc, m);
 }
 
 /* ---- the kernel ---- */
@@ -139,7 +82,35 @@ static u64 first_of(struct ksyms *symbols, const char *name, const char *other)
 	return ksyms_address(symbols, name) ?: ksyms_address(symbols, other);
 }
 
-/* As perf: where _text is, its offset says. */
+static bool samples_kernel(const struct samples *s)
+{
+	for (size_t i = 0; i < s->events.len; i++)
+		if (!s->events.items[i].attr.exclude_kernel)
+			return true;
+	return false;
+}
+
+/* The kernel's functions, for reading the file on another machine. */
+static void write_symbols(struct samples *s)
+{
+	struct strbuf functions = STRBUF_INIT;
+	char *text, *rest = NULL;
+
+	if (s->request->file || !samples_kernel(s) ||
+	    file_read("/proc/kallsyms", KALLSYMS_MAX, &text, NULL))
+		return;
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		const char *const type = strchr(line, ' ');
+
+		if (type && strchr("tTwW", type[1]))
+			strbuf_addf(&functions, "%s\n", line);
+	}
+	perf_write_symbols(s->writer, functions.data, functions.len);
+	strbuf_release(&functions);
+	free(text);
+}
+
+/* As perf: the mapping's offset is the address of _text. */
 static void write_kernel(struct samples *s)
 {
 	struct ksyms *const symbols = kernel_ksyms(s->run->kernel);
@@ -151,15 +122,16 @@ static void write_kernel(struct samples *s)
 	if (!text || start >= end)
 		return; /* addresses are hidden from this user */
 	write_mapping(s, PERF_RECORD_MISC_KERNEL,
-		      &(struct mapped){.pid = KERNEL_PID,
-				       .start = start,
-				       .length = end - start,
-				       .offset = text,
-				       .id = &id,
-				       .path = PERF_KERNEL_NAME "_text"});
+		      &(struct perf_side_mapping){.pid = PERF_KERNEL_PID,
+						  .start = start,
+						  .length = end - start,
+						  .offset = text,
+						  .id = &id,
+						  .path = PERF_KERNEL_NAME "_text"});
+	write_symbols(s);
 }
 
-/* Where a module's file is: as its line of modules.dep says. "[NAME]" if it has none. */
+/* The path of a module's file, by modules.dep; "[NAME]" if it is not there. */
 static const char *module_path(struct samples *s, const char *dep, const char *name,
 			       const char *directory)
 {
@@ -193,11 +165,11 @@ static void write_module(struct samples *s, const char *line, const char *dep,
 	snprintf(notes, sizeof(notes), "/sys/module/%s/notes/.note.gnu.build-id", name);
 	id = perf_build_id_of_notes(notes);
 	write_mapping(s, PERF_RECORD_MISC_KERNEL,
-		      &(struct mapped){.pid = KERNEL_PID,
-				       .start = address,
-				       .length = size,
-				       .id = &id,
-				       .path = module_path(s, dep, name, directory)});
+		      &(struct perf_side_mapping){.pid = PERF_KERNEL_PID,
+						  .start = address,
+						  .length = size,
+						  .id = &id,
+						  .path = module_path(s, dep, name, directory)});
 }
 
 static void write_modules(struct samples *s)
@@ -228,18 +200,19 @@ static void write_modules(struct samples *s)
 
 static void write_fork(struct samples *s, u32 pid, u32 parent, u32 tid)
 {
+	const struct perf_side side = side_of(s);
+	const u32 tasks[] = {pid, parent, tid, parent};
 	struct strbuf body = STRBUF_INIT;
 	const u64 never = 0;
 
-	add_u32s(&body, pid, parent);
-	add_u32s(&body, tid, parent);
+	strbuf_add(&body, tasks, sizeof(tasks));
 	strbuf_add(&body, &never, sizeof(never));
-	write_record(s, PERF_RECORD_FORK, 0, &body, pid, tid);
+	perf_side_record(&side, PERF_RECORD_FORK, 0, &body, pid, tid);
 }
 
 static void write_comm(struct samples *s, u32 pid, u32 tid)
 {
-	struct strbuf body = STRBUF_INIT;
+	const struct perf_side side = side_of(s);
 	char path[64], *name;
 	size_t len;
 
@@ -248,10 +221,7 @@ static void write_comm(struct samples *s, u32 pid, u32 tid)
 		return;
 	if (len && name[len - 1] == '\n')
 		len--;
-	add_u32s(&body, pid, tid);
-	strbuf_add(&body, name, MIN(len, (size_t)NAME_SIZE - 1));
-	strbuf_addch(&body, 0);
-	write_record(s, PERF_RECORD_COMM, 0, &body, pid, tid);
+	perf_side_comm(&side, pid, tid, name, MIN(len, (size_t)NAME_SIZE - 1));
 	free(name);
 }
 
@@ -277,13 +247,15 @@ static void write_process_mapping(struct samples *s, pid_t pid, const struct pro
 	if (m->is_data && !is_file)
 		return;
 	write_mapping(s, PERF_RECORD_MISC_USER | (m->is_data ? PERF_RECORD_MISC_MMAP_DATA : 0),
-		      &(struct mapped){.pid = (u32)pid,
-				       .start = m->start,
-				       .length = m->end - m->start,
-				       .offset = is_file ? m->offset : 0,
-				       .file = {m->major, m->minor, m->inode},
-				       .id = is_file ? build_id_of(s, pid, m) : NULL,
-				       .path = *m->path ? m->path : "//anon"});
+		      &(struct perf_side_mapping){.pid = (u32)pid,
+						  .start = m->start,
+						  .length = m->end - m->start,
+						  .offset = is_file ? m->offset : 0,
+						  .major = m->major,
+						  .minor = m->minor,
+						  .inode = m->inode,
+						  .id = is_file ? build_id_of(s, pid, m) : NULL,
+						  .path = *m->path ? m->path : "//anon"});
 	if (is_file && !m->is_data && !s->has_build_ids)
 		samples_note_file(s, m->path, &(struct sample_file){m->major, m->minor, m->inode});
 }
@@ -384,11 +356,11 @@ void samples_write_build_ids(struct samples *s)
 	const struct perf_build_id kernel = perf_build_id_of_notes("/sys/kernel/notes");
 	struct strbuf text = STRBUF_INIT;
 
-	add_build_id(&text, PERF_RECORD_MISC_KERNEL, KERNEL_PID, &kernel, PERF_KERNEL_NAME);
+	add_build_id(&text, PERF_RECORD_MISC_KERNEL, PERF_KERNEL_PID, &kernel, PERF_KERNEL_NAME);
 	hashmap_each (&s->files, e) {
 		const struct perf_build_id id = build_id_at(e->key, e->value);
 
-		add_build_id(&text, PERF_RECORD_MISC_USER, KERNEL_PID, &id, e->key);
+		add_build_id(&text, PERF_RECORD_MISC_USER, PERF_KERNEL_PID, &id, e->key);
 	}
 	perf_writer_feature(s->writer, PERF_FEATURE_BUILD_ID, text.data, text.len);
 	strbuf_release(&text);

@@ -133,13 +133,17 @@ static char *chunk_path(const struct ctf_output *o, u32 number)
 static void jobs_reap(struct directory_sink *d, bool wait)
 {
 	for (size_t i = 0; i < d->compressing.len;) {
+		pid_t pid;
 		int status = 0;
 
-		if (!waitpid(d->compressing.items[i].pid, &status, wait ? 0 : WNOHANG)) {
+		do
+			pid = waitpid(d->compressing.items[i].pid, &status, wait ? 0 : WNOHANG);
+		while (pid < 0 && errno == EINTR);
+		if (!pid) {
 			i++;
 			continue;
 		}
-		d->failed |= !WIFEXITED(status) || WEXITSTATUS(status);
+		d->failed |= pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status);
 		d->compressing.items[i] = d->compressing.items[--d->compressing.len];
 	}
 }
@@ -151,7 +155,8 @@ static void job_end(struct directory_sink *d, u32 number)
 		if (d->compressing.items[i].chunk != number)
 			continue;
 		kill(d->compressing.items[i].pid, SIGKILL);
-		waitpid(d->compressing.items[i].pid, NULL, 0);
+		while (waitpid(d->compressing.items[i].pid, NULL, 0) < 0 && errno == EINTR)
+			;
 		d->compressing.items[i] = d->compressing.items[--d->compressing.len];
 		return;
 	}

@@ -11,6 +11,8 @@
 struct field_value ctf_event_field(const struct ctf_event *event, const char *name);
 /* The same, of its contexts and its packet alone. */
 struct field_value ctf_event_context(const struct ctf_event *event, const char *name);
+/* All fields of its own, members behind dots. */
+void ctf_event_values(const struct ctf_event *event, field_value_fn *fn, void *arg);
 /* Where its own fields begin, behind its contexts. */
 struct ctf_cursor ctf_event_payload(const struct ctf_event *event);
 

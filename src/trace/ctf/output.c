@@ -43,9 +43,13 @@ int ctf_output_open(const struct ctf_output_options *options, struct diag *d,
 
 	o->options = *options;
 	o->rotating = options->rotate_bytes || options->rotate_ns;
-	o->name = xstrdup(options->to ? options->to : options->directory);
+	o->name = xstrdup(options->to
+				  ?: options->carrier ? "the other machine"
+						      : options->directory);
 	o->chunk_begin_ns = clock_now_ns(CLOCK_MONOTONIC);
-	rc = options->to ? ctf_relay_sink(o, d) : ctf_directory_sink(o, d);
+	rc = options->to	? ctf_relay_sink(o, d)
+	     : options->carrier ? ctf_carried_sink(o)
+				: ctf_directory_sink(o, d);
 	if (!rc && o->rotating) {
 		o->chunk = 1;
 		rc = o->sink->ops->chunk(o->sink, 1);

@@ -19,6 +19,7 @@
 #include <pantrace/reader.h>
 
 #include "base/diag.h"
+#include "base/recording_file.h"
 
 enum ctf_compression { CTF_PLAIN, CTF_ZSTD, CTF_GZIP };
 
@@ -29,6 +30,7 @@ struct ctf_output_options {
 	const char *directory;
 	/* ssh://[USER@]HOST[:PORT]/DIRECTORY, unix:SOCKET, tcp:ADDRESS:PORT; NULL = `directory` */
 	const char *to;
+	struct recording_carrier *carrier; /* instead of both; NULL = none */
 	u64 rotate_bytes, rotate_ns; /* begin a new chunk after; 0 = never */
 	u32 keep_chunks; /* older ones are removed; 0 = all stay */
 	enum ctf_compression compression; /* of finished chunks, and of everything at the end */

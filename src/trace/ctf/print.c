@@ -365,7 +365,7 @@ int ctf_print(struct ctf_printer *p, const struct ctf_event *event, struct ctf_c
 	if (p->options.format == CTF_FORMAT_JSON) {
 		to = text_room(&p->out, program->room);
 		to = copy(to, p->begin.data, (u32)p->begin.len);
-		to = put_json_integer(to, (u64)event->ns, true);
+		to = put_json_integer(to, (u64)(event->ns + event->shift_ns), true);
 		to = copy(to, program->head, program->head_size);
 		if (event->stream->cpu != UINT64_MAX) {
 			to = copy(to, p->cpu.data, (u32)p->cpu.len);
@@ -378,7 +378,7 @@ int ctf_print(struct ctf_printer *p, const struct ctf_event *event, struct ctf_c
 			packet_text(p, event);
 		to = text_room(&p->out, program->room + p->packet_text.len);
 		if (event->stream->trace->has_clock)
-			to = put_time(p, to, event->ns);
+			to = put_time(p, to, event->ns + event->shift_ns);
 		to = copy(to, program->head, program->head_size);
 		memcpy(to, p->packet_text.data, p->packet_text.len);
 		p->out.len = (size_t)(to + p->packet_text.len - p->out.data);

@@ -95,6 +95,8 @@ static void ctf_place(struct recording *r, struct recorded_place *ret)
 	ret->host = event->stream->trace->hostname;
 	ret->cpu = event->stream->cpu != UINT64_MAX ? (s64)event->stream->cpu
 						    : context(event, "cpu_id");
+	if (ret->cpu == UINT32_MAX) /* what is of no CPU, as we write it */
+		ret->cpu = -1;
 	ret->pid = pid && !pid->text ? pid->number : context(event, "vpid");
 	if (ret->pid < 0)
 		ret->pid = context(event, "pid");
@@ -127,6 +129,11 @@ static void ctf_fields(struct recording *r, struct json *j)
 	j->has_value = true;
 }
 
+static void ctf_values(struct recording *r, field_value_fn *fn, void *arg)
+{
+	ctf_event_values(&ctf_of(r)->event, fn, arg);
+}
+
 static void address(void *arg, struct ctf_trace *trace, s64 ns, u64 value, struct strbuf *out)
 {
 	ctf_symbols_put(arg, trace, ns, value, out);
@@ -138,6 +145,7 @@ static int ctf_print_event(struct recording *r, struct ctf_printer *printer)
 
 	c->end = ctf_event_cursor(&c->event);
 	c->was_printed = true;
+	c->event.shift_ns = r->ns - c->event.ns;
 	return ctf_print(printer, &c->event, &c->end);
 }
 
@@ -161,19 +169,23 @@ static bool ctf_clock(const struct recording *r, const char *host, const char *n
 {
 	const struct ctf_set *const set = ctf_of(r)->set;
 	const bool is_tsc = str_eq(name, "x86-tsc");
+	const char *found = NULL; /* its host */
 
 	if (!is_tsc && !str_eq(name, "mono"))
 		return false;
 	for (u32 i = 0; i < ctf_set_traces(set); i++) {
 		const struct ctf_trace *t = ctf_set_trace(set, i);
 
-		if (!host || !t->hostname || !str_eq(host, t->hostname) ||
+		if (!t->hostname || (host && !str_eq(host, t->hostname)) ||
 		    !(is_tsc ? t->is_ours && has_clock(t, "tsc") : has_clock(t, "monotonic")))
 			continue;
-		*ret = (struct recorded_clock){t->origin_ns, t->frequency};
-		return true;
+		if (found && !str_eq(found, t->hostname))
+			return false;
+		if (!found)
+			*ret = (struct recorded_clock){t->origin_ns, t->frequency};
+		found = t->hostname;
 	}
-	return false;
+	return found;
 }
 
 /* ---- names ---- */
@@ -293,6 +305,14 @@ static int ctf_add(struct recording *r, const char *path, struct diag *d)
 	return ctf_set_add(ctf_of(r)->set, path, d);
 }
 
+static void ctf_rename_host(struct recording *r, const char *name)
+{
+	const struct ctf_set *const set = ctf_of(r)->set;
+
+	for (u32 i = 0; i < ctf_set_traces(set); i++)
+		ctf_set_trace(set, i)->hostname = name;
+}
+
 static void ctf_refresh(struct recording *r, struct diag *d)
 {
 	ctf_set_refresh(ctf_of(r)->set, d);
@@ -334,6 +354,7 @@ const struct recording_reader ctf_reader = {
 	.value = ctf_value,
 	.place = ctf_place,
 	.fields = ctf_fields,
+	.values = ctf_values,
 	.print = ctf_print_event,
 	.loss = ctf_loss,
 	.each_event = ctf_each_event,
@@ -343,4 +364,5 @@ const struct recording_reader ctf_reader = {
 	.clock = ctf_clock,
 	.add = ctf_add,
 	.refresh = ctf_refresh,
+	.rename_host = ctf_rename_host,
 };

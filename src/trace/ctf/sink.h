@@ -8,6 +8,7 @@
 struct ctf_stream_state {
 	struct pantrace_ctf_stream stream;
 	int fd; /* of the file; -1 = not made yet */
+	u32 number; /* instead, of a carrier's file; 0 = not made yet */
 	u64 size; /* of the file */
 	u64 acknowledged; /* position of the ring up to which the relay has everything */
 	struct pantrace_ctf_stream at_begin; /* of the chunk */
@@ -26,7 +27,8 @@ struct ctf_source {
 	struct ctf_stream_state metadata;
 	u32 described; /* where pantrace_ctf_metadata_from() goes on at this size */
 	u64 described_size;
-	bool announced; /* the relay knows it and has said where it stands */
+	/* the relay knows it and has said where it stands; a carrier has its name */
+	bool announced;
 	bool asked;
 };
 
@@ -80,6 +82,7 @@ struct ctf_output {
 
 int ctf_directory_sink(struct ctf_output *o, struct diag *d);
 int ctf_relay_sink(struct ctf_output *o, struct diag *d);
+int ctf_carried_sink(struct ctf_output *o); /* carried.c */
 /* One name in a directory: letters, digits, '.', '-', '_', not first '.', at most 63 bytes. */
 bool ctf_name_is_plain(const char *name);
 /* Compresses every file of the directory tree in a process of its own: pid or -errno. */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/foreign.h"
+#include "trace/clock/relation.h"
 #include "trace/ctf/trace.h"
 
 #define DEPTH_MAX    8
@@ -300,9 +301,16 @@ static int tree_add(struct ctf_set *set, const char *path, int depth, struct dia
 {
 	struct names names = {0};
 	int rc = names_read(path, &names), found = 0;
+	bool is_other = false;
 
-	for (size_t i = 0; i < names.len && !rc && !found; i++)
+	for (size_t i = 0; i < names.len && !rc && !found; i++) {
 		found = str_eq(names.items[i], "metadata");
+		is_other |= depth < DEPTH_MAX && str_eq(names.items[i], CLOCK_FILE);
+	}
+	if (is_other && !found) { /* its times are of another clock */
+		names_free(&names);
+		return 0;
+	}
 	if (found)
 		rc = trace_add(set, path, &names, d);
 	for (size_t i = 0; i < names.len && !rc && depth; i++) {

@@ -66,6 +66,7 @@ struct ctf_event {
 	struct ctf_stream *stream;
 	struct ctf_event_class *class;
 	s64 ns; /* since the epoch */
+	s64 shift_ns; /* added to that where it is shown: of another machine */
 	u64 clock; /* cycles */
 	u64 lost; /* events of this stream that are missing before it; UINT64_MAX: nobody counted */
 };

@@ -110,11 +110,47 @@ static const char *chosen_clock(struct trace_dat *t, const char *text)
 	return close ? arena_strndup(&t->arena, open + 1, (size_t)(close - open - 1)) : "";
 }
 
+/*
+ * Options that mean the same in any file of these events: not where something stands, nor what the
+ * kernel counted for all of it.
+ */
+static bool is_kept(u16 id)
+{
+	static const u16 ids[] = {OPTION_DATE,	   OPTION_TRACECLOCK, OPTION_UNAME,
+				  OPTION_HOOK,	   OPTION_OFFSET,     OPTION_VERSION,
+				  OPTION_PROCMAPS, OPTION_TRACEID,    OPTION_TIME_SHIFT,
+				  OPTION_GUEST,	   OPTION_TSC2NSEC};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
+static void keep_option(struct trace_dat *t, u16 id, const void *data, u32 size)
+{
+	if (!t->keep || !is_kept(id))
+		return;
+	strbuf_add(&t->keep->options, &id, sizeof(id));
+	strbuf_add(&t->keep->options, &size, sizeof(size));
+	strbuf_add(&t->keep->options, data, size);
+}
+
+static bool number_behind(const char *text, const char *words, s64 *ret)
+{
+	const char *const found = strstr(text, words);
+
+	if (found)
+		*ret = strtoll(found + strlen(words), NULL, 10);
+	return found != NULL;
+}
+
 /* Options that are text in both versions. */
 void trace_dat_text_option(struct trace_dat *t, u16 id, const char *data, size_t size)
 {
 	const char *text;
 
+	keep_option(t, id, data, (u32)size);
 	if (id != OPTION_UNAME && id != OPTION_TRACECLOCK && id != OPTION_DATE &&
 	    id != OPTION_OFFSET && id != OPTION_VERSION)
 		return;
@@ -127,10 +163,10 @@ void trace_dat_text_option(struct trace_dat *t, u16 id, const char *data, size_t
 		t->date_ns = (s64)(strtoull(text, NULL, 0) * 1000u);
 		t->has_date = true;
 	} else if (id == OPTION_VERSION) {
-		text = strstr(text, TRACE_DAT_REALTIME);
-		t->has_realtime = text;
-		if (text)
-			t->realtime_ns = strtoll(text + strlen(TRACE_DAT_REALTIME), NULL, 10);
+		t->has_realtime = number_behind(text, TRACE_DAT_REALTIME, &t->realtime_ns);
+		t->has_monotonic = number_behind(text, TRACE_DAT_MONOTONIC, &t->monotonic_ns);
+		text = strstr(text, ", " TRACE_DAT_BOOT);
+		t->boot = text ? text + strlen(", " TRACE_DAT_BOOT) : NULL;
 	} else {
 		t->offset_ns = (s64)strtoull(text, NULL, 0);
 	}
@@ -149,5 +185,14 @@ bool trace_dat_has_part(u16 id)
 
 int trace_dat_read_part(struct trace_dat *t, u16 id, struct cursor *c)
 {
-	return parts[id](t, c);
+	const size_t begin = c->pos;
+	const int err = parts[id](t, c);
+	struct strbuf *keep;
+
+	if (err || !t->keep)
+		return err;
+	keep = &t->keep->parts[id - OPTION_HEADER_INFO];
+	strbuf_reset(keep);
+	strbuf_add(keep, c->data + begin, c->pos - begin);
+	return 0;
 }

@@ -5,9 +5,11 @@
 
 #include "base/cursor.h"
 #include "trace/dat/trace_dat.h"
+#include "trace/dat/writer.h"
 
 /* A section or a chunk is unpacked into memory: more than this is not believed. */
 #define TRACE_DAT_UNPACKED_MAX (1u << 29)
+#define TRACE_DAT_PAGE_MAX     (16u << 20)
 
 /* In version 6 the parts stand in this order, too. */
 enum section_id {
@@ -17,9 +19,15 @@ enum section_id {
 	OPTION_BUFFER = 3,
 	OPTION_TRACECLOCK = 4,
 	OPTION_UNAME = 5,
+	OPTION_HOOK = 6,
 	OPTION_OFFSET = 7,
 	OPTION_CPUCOUNT = 8,
 	OPTION_VERSION = 9,
+	OPTION_PROCMAPS = 10,
+	OPTION_TRACEID = 11,
+	OPTION_TIME_SHIFT = 12,
+	OPTION_GUEST = 13,
+	OPTION_TSC2NSEC = 14,
 	OPTION_STRINGS = 15,
 	OPTION_HEADER_INFO = 16,
 	OPTION_FTRACE_EVENTS = 17,
@@ -39,7 +47,8 @@ struct cpu_data {
 struct buffer {
 	struct trace_dat_buffer shown;
 	u32 page_size;
-	VECTOR(struct cpu_data) cpus;
+	VECTOR(struct cpu_data) cpus; /* that have data */
+	VECTOR(u32) listed; /* all of them */
 };
 
 struct trace_dat {
@@ -48,14 +57,15 @@ struct trace_dat {
 	bool was_cut; /* the file was cut short while it was read: told once */
 	const char *path;
 	struct diag *diag;
+	struct dat_contents *keep; /* copies of its parts and options; NULL = nobody asked */
 	u32 version, page_size;
 	enum codec codec;
 	struct page_layout layout;
 	struct arena arena;
-	const char *uname, *clock;
+	const char *uname, *clock, *boot;
 	s64 date_ns, offset_ns; /* of the options DATE and OFFSET */
-	s64 realtime_ns; /* of the option VERSION, if our recorder wrote it */
-	bool has_date, has_realtime;
+	s64 realtime_ns, monotonic_ns; /* of the option VERSION, if our recorder wrote it */
+	bool has_date, has_realtime, has_monotonic;
 	VECTOR(struct buffer) buffers;
 	struct event_table *events;
 	struct task_names *tasks;

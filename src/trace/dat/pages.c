@@ -7,7 +7,6 @@
 
 #define WINDOW_PAGES 16
 #define MIN_PAGE     16
-#define MAX_PAGE     (16u << 20)
 
 static bool inflate_all(const void *from, size_t from_len, void *to, size_t to_len)
 {
@@ -118,9 +117,7 @@ int trace_dat_events(struct trace_dat *t, size_t buffer, struct page_merge *ret)
 			.cpu = d->cpu, .next = next_page, .release = release_source, .arg = p};
 
 		p->file = t;
-		p->page_size = b->page_size ? b->page_size : t->layout.size;
-		if (p->page_size < t->layout.data_offset || p->page_size > MAX_PAGE)
-			p->page_size = t->layout.size;
+		p->page_size = trace_dat_layout(t, buffer).size;
 		/* The size of a compressed one does not count the number of its chunks, which
 		 * stands first. */
 		p->at = d->offset;

@@ -6,7 +6,7 @@
  *	- from its date (trace-cmd's --date),
  *	- from another recording of the same machine that knows the same clock (CTF: x86-tsc of
  *	ours, mono of LTTng's),
- *	- of the clock mono, from our own recorder,
+ *	- of the clock mono, and of those beside which our own recorder saw it,
  *	- of clocks mono, boot and tai, from this machine as it runs, if it was recorded here since
  *	it started.
  */
@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/hashmap.h"
 #include "trace/dat/trace_dat.h"
+#include "trace/dat/writer.h"
 #include "trace/ftrace/event_field.h"
 #include "trace/ftrace/event_json.h"
 #include "trace/recording.h"
@@ -87,7 +88,7 @@ static int locate(struct recordings *all, struct dat_recording *k, struct dat_so
 	const char *const said = recordings_options(all)->clock;
 	const char *const clock = said ?: trace_dat_buffer(k->file, s->buffer)->clock;
 	const s64 offset_ns = trace_dat_offset(k->file);
-	s64 date_ns;
+	s64 date_ns, monotonic_ns = 0;
 
 	s->clock.origin_ns = offset_ns;
 	if (trace_dat_date(k->file, s->buffer, &date_ns) && !said && !str_eq(clock, "x86-tsc") &&
@@ -95,12 +96,14 @@ static int locate(struct recordings *all, struct dat_recording *k, struct dat_so
 		s->clock.origin_ns += date_ns;
 		return 0;
 	}
-	if (recordings_clock(all, k->host, clock, &s->clock)) {
+	if (k->host && recordings_clock(all, k->host, clock, &s->clock)) {
 		s->clock.origin_ns += offset_ns;
 		return 0;
 	}
-	if (str_eq(clock, "mono") && trace_dat_realtime(k->file, &date_ns)) {
-		s->clock.origin_ns = (s64)((u64)s->clock.origin_ns + (u64)date_ns);
+	if ((str_eq(clock, "mono") || trace_dat_monotonic(k->file, &monotonic_ns)) &&
+	    trace_dat_realtime(k->file, &date_ns)) {
+		s->clock.origin_ns =
+			(s64)((u64)s->clock.origin_ns + (u64)date_ns + (u64)monotonic_ns);
 		return 0;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
@@ -187,6 +190,7 @@ static bool dat_next(struct recording *r, struct diag *d)
 		return false;
 	k->current = best;
 	r->ns = best->ns;
+	r->origin_ns = best->clock.origin_ns;
 	recording_lost(r, best->event.lost);
 	r->kind = kind_of(k, page_event_id(&best->event.event));
 	return true;
@@ -195,28 +199,44 @@ static bool dat_next(struct recording *r, struct diag *d)
 static struct field_value dat_value(struct recording *r, const char *name, bool only_field)
 {
 	const struct dat_recording *const k = dat_of(r);
-	const struct page_event *const e = &k->current->event.event;
-	const struct event_info *info = event_table_get(k->text.events, page_event_id(e));
-	struct field_value v = {0};
 
-	if (info)
-		v = event_field(info, e, name);
-	if (v.kind || only_field)
-		return v;
-	if (str_eq(name, "cpu")) {
-		v.kind = FIELD_INTEGER;
-		v.integer = k->current->event.cpu;
-	} else if (str_eq(name, "tid")) {
-		v.kind = FIELD_INTEGER;
-		v.integer = (u64)page_event_pid(e);
-	} else if (str_eq(name, "pid")) {
-		v.integer = (u64)task_tgid(k->text.tasks, page_event_pid(e));
-		v.kind = v.integer ? FIELD_INTEGER : FIELD_NONE; /* it may not be known */
-	} else if (str_eq(name, "comm")) {
-		v.kind = FIELD_TEXT;
-		v.text = task_name(k->text.tasks, page_event_pid(e), &v.size);
-	}
-	return v;
+	return trace_text_value(&k->text, &k->current->event, name, only_field);
+}
+
+static u32 dat_unplaced(struct recording *r)
+{
+	/* stacks are events of their own, behind the one that they are of */
+	return PLACE_STACK | PLACE_LOCALS |
+	       (task_names_have_tgids(dat_of(r)->text.tasks) ? 0 : PLACE_PID);
+}
+
+static const char *dat_format(struct recording *r, const char *system, const char *name)
+{
+	return event_table_text(dat_of(r)->text.events, system, name);
+}
+
+static const u8 *dat_raw(struct recording *r, u32 *ret_size)
+{
+	const struct page_event *const e = &dat_of(r)->current->event.event;
+
+	*ret_size = e->size;
+	return e->data;
+}
+
+/* Read a second time: what it says besides events is not kept otherwise. */
+static int dat_contents(struct recording *r, struct dat_contents *ret, struct diag *d)
+{
+	struct dat_recording *const k = dat_of(r);
+	const size_t buffer = k->sources.len ? k->sources.items[0].buffer : 0;
+	struct trace_dat *again;
+	const int rc = trace_dat_open_whole(r->path, ret, d, &again);
+
+	if (rc)
+		return rc;
+	ret->clock = k->sources.len ? trace_dat_buffer(k->file, buffer)->clock : "";
+	ret->page_size = k->sources.len ? trace_dat_layout(k->file, buffer).size : 0;
+	trace_dat_close(again);
+	return 0;
 }
 
 static const char *module_name(struct dat_recording *k, const char *module)
@@ -259,6 +279,11 @@ static bool dat_stack(struct recording *r, struct recorded_stack *ret)
 	for (u32 i = 0; i < stack.count; i++)
 		vector_push(ret, frame_of(k, event_stack_address(&stack, i), stack.is_user));
 	return ret->len;
+}
+
+static const char *dat_function(struct recording *r, u64 address)
+{
+	return frame_of(dat_of(r), address, false).symbol;
 }
 
 static void dat_place(struct recording *r, struct recorded_place *ret)
@@ -310,6 +335,18 @@ static void dat_fields(struct recording *r, struct json *j)
 	event_json_fields(j, event_table_get(k->text.events, page_event_id(e)), e, &names);
 }
 
+static void dat_values(struct recording *r, field_value_fn *fn, void *arg)
+{
+	const struct dat_recording *const k = dat_of(r);
+	const struct page_event *const e = &k->current->event.event;
+	const struct event_info *info = event_table_get(k->text.events, page_event_id(e));
+
+	struct event_stack stack;
+
+	if (info && !event_stack(info, e, &stack)) /* which dat_stack() tells */
+		event_values(info, e, fn, arg);
+}
+
 static void add_fields(void *arg, struct json *j)
 {
 	const struct field_adder *a = arg;
@@ -323,7 +360,7 @@ static int print_on_time_line(struct dat_recording *k, struct ctf_printer *print
 	const struct page_event *e = &k->current->event.event;
 	struct event_info *info = event_table_get(k->text.events, page_event_id(e));
 	struct field_adder adder = {k, info, e};
-	struct ctf_ready_event ready = {.ns = k->current->ns,
+	struct ctf_ready_event ready = {.ns = k->recording.ns,
 					.host = k->host,
 					.name = k->recording.kind->name,
 					.cpu = k->current->event.cpu,
@@ -437,6 +474,12 @@ static void dat_names(const char *path, recorded_name_fn *fn, void *arg)
 	diag_release(&quiet);
 }
 
+static void dat_rename_host(struct recording *r, const char *name)
+{
+	free(dat_of(r)->host);
+	dat_of(r)->host = xstrdup(name);
+}
+
 static void dat_close(struct recording *r)
 {
 	struct dat_recording *const k = dat_of(r);
@@ -512,6 +555,7 @@ const struct recording_reader dat_reader = {
 	.value = dat_value,
 	.place = dat_place,
 	.fields = dat_fields,
+	.values = dat_values,
 	.print = dat_print,
 	.loss = dat_loss,
 	.each_event = dat_each_event,
@@ -519,5 +563,11 @@ const struct recording_reader dat_reader = {
 	.names = dat_names,
 	.close = dat_close,
 	.stack = dat_stack,
+	.function = dat_function,
+	.unplaced = dat_unplaced,
+	.format = dat_format,
+	.raw = dat_raw,
+	.contents = dat_contents,
 	.marks_losses = true,
+	.rename_host = dat_rename_host,
 };

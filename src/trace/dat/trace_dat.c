@@ -123,9 +123,11 @@ static int read_buffer(struct trace_dat *t, struct cursor *c)
 		d.size = cursor_u64(c);
 		if (c->failed || is_beyond(t, &d)) {
 			vector_free(&b.cpus);
+			vector_free(&b.listed);
 			return trace_dat_damaged(t, "the data of a CPU goes beyond its end");
 		}
 		b.shown.bytes += d.size;
+		vector_push(&b.listed, d.cpu);
 		if (d.size)
 			vector_push(&b.cpus, d);
 	}
@@ -226,12 +228,14 @@ static int read_flyrecord(struct trace_dat *t, struct cursor *c, u32 cpus, const
 		if (is_beyond(t, &d))
 			c->failed = true;
 		b.shown.bytes += d.size;
+		vector_push(&b.listed, i);
 		if (d.size && !c->failed)
 			vector_push(&b.cpus, d);
 	}
 	b.shown.cpus = (u32)b.cpus.len;
 	if (c->failed || t->buffers.len >= MAX_BUFFERS) {
 		vector_free(&b.cpus);
+		vector_free(&b.listed);
 		return trace_dat_damaged(t, "the data of a CPU goes beyond its end");
 	}
 	vector_push(&t->buffers, b);
@@ -423,11 +427,18 @@ int trace_dat_formats(const void *data, size_t size, const char *path, struct di
 
 int trace_dat_open(const char *path, struct diag *d, struct trace_dat **ret)
 {
+	return trace_dat_open_whole(path, NULL, d, ret);
+}
+
+int trace_dat_open_whole(const char *path, struct dat_contents *keep, struct diag *d,
+			 struct trace_dat **ret)
+{
 	struct trace_dat *t = new_file(path, d);
 	u64 n;
 	u8 *head;
 	int err;
 
+	t->keep = keep;
 	err = open_file(t);
 	if (err) {
 		diag_error(d, NO_SPAN, "cannot read %s: %s", path, strerror(-err));
@@ -449,8 +460,10 @@ void trace_dat_close(struct trace_dat *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; i < t->buffers.len; i++)
+	for (size_t i = 0; i < t->buffers.len; i++) {
 		vector_free(&t->buffers.items[i].cpus);
+		vector_free(&t->buffers.items[i].listed);
+	}
 	vector_free(&t->buffers);
 	event_table_release(t->events);
 	task_names_release(t->tasks);
@@ -487,6 +500,43 @@ bool trace_dat_realtime(const struct trace_dat *t, s64 *ret_ns)
 {
 	*ret_ns = t->realtime_ns;
 	return t->has_realtime;
+}
+
+const char *trace_dat_boot(const struct trace_dat *t)
+{
+	return t->boot ?: "";
+}
+
+bool trace_dat_monotonic(const struct trace_dat *t, s64 *ret_ns)
+{
+	*ret_ns = t->monotonic_ns;
+	return t->has_monotonic;
+}
+
+u32 trace_dat_version(const struct trace_dat *t)
+{
+	return t->version;
+}
+
+bool trace_dat_is_packed(const struct trace_dat *t)
+{
+	return t->codec != CODEC_NONE;
+}
+
+const u32 *trace_dat_cpus(const struct trace_dat *t, size_t buffer, u32 *ret_count)
+{
+	*ret_count = (u32)t->buffers.items[buffer].listed.len;
+	return t->buffers.items[buffer].listed.items;
+}
+
+struct page_layout trace_dat_layout(const struct trace_dat *t, size_t buffer)
+{
+	const u32 size = t->buffers.items[buffer].page_size;
+	struct page_layout l = t->layout;
+
+	if (size >= l.data_offset && size <= TRACE_DAT_PAGE_MAX)
+		l.size = size;
+	return l;
 }
 
 size_t trace_dat_buffers(const struct trace_dat *t)

@@ -37,6 +37,10 @@ struct trace_dat_buffer {
 bool trace_dat_is(const void *data, size_t len);
 /* Diagnostics name the file. 0 or -errno. */
 int trace_dat_open(const char *path, struct diag *d, struct trace_dat **ret);
+/* The same; *keep, which is initialised, gets what the file says besides its pages. */
+struct dat_contents;
+int trace_dat_open_whole(const char *path, struct dat_contents *keep, struct diag *d,
+			 struct trace_dat **ret);
 /*
  * perf's tracing data: the formats and names that a trace.dat begins with, and no events. path: for
  * diagnostics.
@@ -60,7 +64,21 @@ bool trace_dat_date(const struct trace_dat *t, size_t buffer, s64 *ret_ns);
 bool trace_dat_realtime(const struct trace_dat *t, s64 *ret_ns);
 /* What stands before that number, in the text of the option VERSION, which others show. */
 #define TRACE_DAT_REALTIME "CLOCK_REALTIME - CLOCK_MONOTONIC = "
+/*
+ * What is to be added to times of its clock, which counts nanoseconds, to have them on the clock
+ * mono, as our own recorder saw it. False: it does not say.
+ */
+bool trace_dat_monotonic(const struct trace_dat *t, s64 *ret_ns);
+/* The number that the kernel gave the boot it was recorded in; "" = it does not say. */
+const char *trace_dat_boot(const struct trace_dat *t);
+#define TRACE_DAT_BOOT	    "boot "
+#define TRACE_DAT_MONOTONIC "CLOCK_MONOTONIC - trace clock = "
+u32 trace_dat_version(const struct trace_dat *t); /* 6 or 7 */
+bool trace_dat_is_packed(const struct trace_dat *t); /* compressed */
 size_t trace_dat_buffers(const struct trace_dat *t);
+/* The CPUs that the file lists for a buffer, also those without data. */
+const u32 *trace_dat_cpus(const struct trace_dat *t, size_t buffer, u32 *ret_count);
+struct page_layout trace_dat_layout(const struct trace_dat *t, size_t buffer);
 const struct trace_dat_buffer *trace_dat_buffer(const struct trace_dat *t, size_t i);
 /*
  * For printing: events, names of threads, symbols and strings of the recorded kernel. They belong

@@ -4,20 +4,28 @@
  * the recorder was killed.
  *
  * It begins with everything but the pages. Each CPU then has a range of its own in the file, at the
- * beginning of which its pages go; the ranges are as long as the disk has room, so the file is
- * sparse. How much of a range is used stands in the file's head (v7: the option BUFFER; v6:
- * "flyrecord") and is written there after each addition. At the end the pages are packed into a
- * file without holes, which takes the place of the first.
+ * beginning of which its pages go, compressed or as they are; the ranges are as long as the disk
+ * has room, so the file is sparse. How much of a range is used stands in the file's head (v7: the
+ * option BUFFER; v6: "flyrecord") and is written there after each addition. At the end the ranges
+ * are copied into a file without holes, which takes the place of the first.
  *
  *	dat_writer_open(path, &options, d, &w);
  *	dat_writer_begin(w, &contents);
- *	... pages to dat_writer_fd(w) at dat_writer_place(w, i), then dat_writer_grown(w, i, n) ...
+ *	... dat_writer_add(w, i, pages, n) ...
  *	dat_writer_finish(w, &contents);	with the names that tasks have now
+ *
+ * A file that nobody reads before it is whole has no name, and is packed into another:
+ *
+ *	options.is_unnamed; ... dat_writer_pack(w, &contents, fd, &size); dat_writer_abandon(w)
+ *
+ * Where nothing is compressed, pages can go into the file without passing through this process:
+ * by splice(2) to dat_writer_fd(w) at dat_writer_place(w, i), then dat_writer_grown(w, i, n).
  */
 #ifndef PANTRACE_TRACE_DAT_WRITER_H
 #define PANTRACE_TRACE_DAT_WRITER_H
 
 #include "base/diag.h"
+#include "base/recording_file.h"
 #include "base/strbuf.h"
 
 struct dat_writer;
@@ -40,7 +48,13 @@ struct dat_contents {
 	const char *uname, *version;
 	const char *const *stats; /* texts of per_cpu/cpuN/stats; NULL = none yet */
 	u32 stats_count;
+	u32 page_size; /* of its ring's sub-buffers, for whoever writes its events; 0 = 4096 */
+	/* further options of another file as they stand there: {u16 id, u32 size, data}* */
+	struct strbuf options;
 };
+
+void dat_contents_init(struct dat_contents *c);
+void dat_contents_release(struct dat_contents *c); /* its parts and options */
 
 void dat_contents_headers(struct dat_contents *c, const char *page, const char *event);
 void dat_contents_symbols(struct dat_contents *c, const char *text, size_t len);
@@ -59,30 +73,47 @@ void dat_formats_end(struct dat_formats *f);
 
 struct dat_writer_options {
 	u32 version; /* 6 or 7 */
-	bool compress; /* zstd, at the end; version 7 only */
+	bool compress; /* zstd; of version 6 nothing is */
 	u32 page_size; /* of the ring buffer's sub-buffers */
 	const u32 *cpus; /* rising */
 	u32 cpu_count;
 	u64 most_bytes; /* of all CPUs; 0 = as much as the disk has */
+	/* Descriptor: the file is made there, under the last name of PATH; 0 = where PATH says. */
+	int directory;
+	bool is_unnamed; /* in .directory, for dat_writer_pack() */
+	struct recording_carrier *carrier; /* the file is made by it; NULL = here */
 };
 
 /* The file is made, or emptied. Diagnostics name it. 0 or -errno. */
 int dat_writer_open(const char *path, const struct dat_writer_options *o, struct diag *d,
 		    struct dat_writer **ret);
 int dat_writer_begin(struct dat_writer *w, const struct dat_contents *c);
+#define DAT_CHUNK_PAGES 10 /* compressed at once, as trace-cmd does; they fit into the L2 cache */
+/*
+ * Appends whole pages of the CPU, at most DAT_CHUNK_PAGES if they are compressed. i: index of
+ * .cpus. Returns 0, or -errno: then the file has nothing of them. May be called by a thread for
+ * each CPU.
+ */
+int dat_writer_add(struct dat_writer *w, u32 i, const void *pages, size_t n);
 int dat_writer_fd(const struct dat_writer *w);
 /* What was written at a place. 0 or -errno. May be called by threads. */
 int dat_writer_read(const struct dat_writer *w, u64 at, void *to, size_t n);
-/* Where the next page of the CPU goes, and how much more there is room for. i: index of .cpus. */
+/* Where the next page of the CPU goes, and how much more there is room for. */
 u64 dat_writer_place(const struct dat_writer *w, u32 i, u64 *ret_room);
 /* So many bytes were written there: whole pages. May be called by a thread for each CPU. */
 void dat_writer_grown(struct dat_writer *w, u32 i, u64 bytes);
-u64 dat_writer_bytes(const struct dat_writer *w); /* of pages, up to now */
+u64 dat_writer_bytes(const struct dat_writer *w); /* of pages, as they stand in the file */
 /*
  * Packs the file. If that fails it stays as it is, whole and readable, and the diag has a warning.
  * *ret_size: of the file. Frees w.
  */
 void dat_writer_finish(struct dat_writer *w, const struct dat_contents *c, u64 *ret_size);
+/* CPUs without pages are no longer of the file, but for one. No pages are added then. */
+void dat_writer_drop_empty(struct dat_writer *w);
+/* Writes the packed file to fd, which is empty. 0 or -errno. w stays. */
+int dat_writer_pack(struct dat_writer *w, const struct dat_contents *c, int fd, u64 *ret_size);
+/* Later diagnostics go there: where it is finished in a thread of its own. */
+void dat_writer_set_diag(struct dat_writer *w, struct diag *d);
 /* After an error: removes the file if nothing is in it. Frees w. NULL is fine. */
 void dat_writer_abandon(struct dat_writer *w);
 

@@ -37,31 +37,77 @@ static bool is_text(const struct type_member *m)
 	return m->is_data_loc || m->is_rel_loc || m->type->kind == TYPE_STRING;
 }
 
+static struct field_value value_of(const struct type_member *m, const struct page_event *e)
+{
+	struct field_value v = {0};
+	u32 size;
+	const u8 *const data = event_member_bytes(m, e, &size);
+
+	if (data && is_text(m)) {
+		v.kind = FIELD_TEXT;
+		v.text = (const char *)data;
+		v.size = strnlen(v.text, size);
+	} else if (data && (size == 1 || size == 2 || size == 4 || size == 8)) {
+		v.kind = FIELD_INTEGER;
+		v.is_signed = m->type->is_signed;
+		v.integer = event_number(m->type, data);
+		v.bits = (u8)(size * 8);
+		v.is_hex = m->type->kind == TYPE_POINTER;
+	}
+	return v;
+}
+
 struct field_value event_field(const struct event_info *info, const struct page_event *e,
 			       const char *name)
 {
-	struct field_value v = {0};
+	for (u32 i = 0; i < info->record->count; i++) {
+		const struct type_member *m = &info->record->members[i];
+
+		if (m->name && str_eq(m->name, name))
+			return value_of(m, e);
+	}
+	return (struct field_value){0};
+}
+
+/* In ITEMS, which has room for a record's bytes. */
+static struct field_value list_of(const struct type_member *m, const struct page_event *e,
+				  u64 *items)
+{
+	const struct type *const element = m->type->element;
+	const u32 step = element->size;
+	struct field_value v = {.kind = FIELD_LIST,
+				.is_signed = element->is_signed,
+				.is_hex = element->kind == TYPE_POINTER,
+				.bits = (u8)(step * 8),
+				.items = items};
+	u32 size;
+	const u8 *const data = event_member_bytes(m, e, &size);
+
+	if (!data || !(step == 1 || step == 2 || step == 4 || step == 8))
+		return (struct field_value){0};
+	for (u32 at = 0; at + step <= size; at += step)
+		items[v.count++] = event_number(element, data + at);
+	return v;
+}
+
+void event_values(const struct event_info *info, const struct page_event *e, field_value_fn *fn,
+		  void *arg)
+{
+	u64 *items = NULL;
 
 	for (u32 i = 0; i < info->record->count; i++) {
 		const struct type_member *m = &info->record->members[i];
-		const u8 *data;
-		u32 size;
+		const bool is_list = m->type->kind == TYPE_ARRAY && !m->type->element->is_char;
+		struct field_value v;
 
-		if (!m->name || !str_eq(m->name, name))
+		if (!m->name || str_starts(m->name, "common_"))
 			continue;
-		data = event_member_bytes(m, e, &size);
-		if (data && is_text(m)) {
-			v.kind = FIELD_TEXT;
-			v.text = (const char *)data;
-			v.size = strnlen(v.text, size);
-		} else if (data && (size == 1 || size == 2 || size == 4 || size == 8)) {
-			v.kind = FIELD_INTEGER;
-			v.is_signed = m->type->is_signed;
-			v.integer = event_number(m->type, data);
-		}
-		break;
+		if (is_list && !items)
+			items = xreallocarray(NULL, e->size + 1, sizeof(*items));
+		v = is_list ? list_of(m, e, items) : value_of(m, e);
+		fn(arg, m->name, strlen(m->name), &v);
 	}
-	return v;
+	free(items);
 }
 
 /*

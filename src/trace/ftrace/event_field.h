@@ -11,6 +11,10 @@
 struct field_value event_field(const struct event_info *info, const struct page_event *e,
 			       const char *name);
 
+/* All but the common ones. */
+void event_values(const struct event_info *info, const struct page_event *e, field_value_fn *fn,
+		  void *arg);
+
 /* The bytes of a member's value, wherever in the record they lie; NULL: they are not all there. */
 const u8 *event_member_bytes(const struct type_member *m, const struct page_event *e,
 			     u32 *ret_size);

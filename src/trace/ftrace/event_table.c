@@ -81,6 +81,20 @@ void event_table_each(struct event_table *t,
 			return;
 }
 
+const char *event_table_text(const struct event_table *t, const char *system, const char *name)
+{
+	for (u32 id = 0; id < IDS; id++) {
+		const struct recorded *r;
+
+		if (!t->name_of[id] || !str_eq(t->name_of[id], name) ||
+		    !str_eq(t->system_of[id], system))
+			continue;
+		r = hashmap_get(&t->recorded, &id, sizeof(id));
+		return r ? r->text : NULL;
+	}
+	return NULL;
+}
+
 struct type_store *event_table_types(struct event_table *t)
 {
 	return &t->store;

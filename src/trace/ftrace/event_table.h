@@ -56,6 +56,8 @@ struct event_info *event_table_find(struct event_table *t, const char *system, c
 int event_table_rename(struct event_table *t, const char *system, const char *name,
 		       const char *shown);
 
+/* The text of a recorded event's format; NULL: there is none. It stays. */
+const char *event_table_text(const struct event_table *t, const char *system, const char *name);
 /* The names of a recording's events, until fn returns other than 0; nothing is parsed for it. */
 void event_table_each(struct event_table *t,
 		      int (*fn)(void *arg, const char *system, const char *name), void *arg);

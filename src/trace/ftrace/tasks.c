@@ -21,7 +21,7 @@ struct task {
 struct task_names {
 	struct task *slots;
 	size_t nslots, used;
-	bool raw;
+	bool raw, has_tgids;
 	char *directory;
 	u64 reloaded; /* ns */
 };
@@ -104,8 +104,16 @@ void task_names_set(struct task_names *t, s32 pid, const char *comm)
 	set_name(t, pid, comm, strlen(comm));
 }
 
+void task_names_set_tgid(struct task_names *t, s32 pid, long tgid)
+{
+	if (pid <= 0 || tgid <= 0 || tgid > INT32_MAX)
+		return;
+	task_of(t, pid)->tgid = (s32)tgid;
+	t->has_tgids = true;
+}
+
 /* A name may hold anything but NUL; one with a newline goes on in a line that does not begin with a
- * number. */
+ * number. Our recorder has lines "-THREAD PROCESS". */
 void task_names_add_cmdlines(struct task_names *t, const char *text)
 {
 	for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
@@ -113,9 +121,13 @@ void task_names_add_cmdlines(struct task_names *t, const char *text)
 		const long pid = strtol(line, &blank, 10);
 
 		end = strchrnul(line, '\n');
-		if (blank == line || *blank != ' ' || blank >= end || pid <= 0 || pid > INT32_MAX)
+		if (blank == line || *blank != ' ' || blank >= end || pid > INT32_MAX ||
+		    pid < -INT32_MAX)
 			continue;
-		set_name(t, (s32)pid, blank + 1, (size_t)(end - blank - 1));
+		if (pid < 0)
+			task_names_set_tgid(t, (s32)-pid, strtol(blank + 1, NULL, 10));
+		else
+			set_name(t, (s32)pid, blank + 1, (size_t)(end - blank - 1));
 	}
 }
 
@@ -125,8 +137,8 @@ void task_names_add_tgids(struct task_names *t, const char *text)
 		int pid, tgid;
 
 		end = strchrnul(line, '\n');
-		if (sscanf(line, "%d %d", &pid, &tgid) == 2 && pid > 0 && tgid > 0)
-			task_of(t, pid)->tgid = tgid;
+		if (sscanf(line, "%d %d", &pid, &tgid) == 2)
+			task_names_set_tgid(t, pid, tgid);
 	}
 }
 
@@ -180,6 +192,11 @@ const char *task_name(struct task_names *t, s32 pid, size_t *ret_len)
 	if (ret_len)
 		*ret_len = s && s->len ? s->len : strlen(name);
 	return name;
+}
+
+bool task_names_have_tgids(const struct task_names *t)
+{
+	return t->has_tgids;
 }
 
 s32 task_tgid(struct task_names *t, s32 pid)

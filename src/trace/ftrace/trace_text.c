@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/ftrace/trace_text.h"
 
+#include "trace/ftrace/event_field.h"
+
 #include <stdio.h>
 
 #include "base/escape.h"
@@ -455,4 +457,31 @@ void trace_text_trace_cmd(struct trace_text *t, const struct raw_event *e, struc
 	strbuf_addchars(out, ' ', info->name_len < 20 ? 21 - (int)info->name_len : 1);
 	print_format_run(info->print, &t->context, e->event.data, e->event.size, out);
 	strbuf_addch(out, '\n');
+}
+
+struct field_value trace_text_value(const struct trace_text *t, const struct raw_event *e,
+				    const char *name, bool only_field)
+{
+	const struct event_info *info = event_table_get(t->events, page_event_id(&e->event));
+	const s32 tid = page_event_pid(&e->event);
+	struct field_value v = {0};
+
+	if (info)
+		v = event_field(info, &e->event, name);
+	if (v.kind || only_field)
+		return v;
+	if (str_eq(name, "cpu")) {
+		v.kind = FIELD_INTEGER;
+		v.integer = e->cpu;
+	} else if (str_eq(name, "tid")) {
+		v.kind = FIELD_INTEGER;
+		v.integer = (u64)tid;
+	} else if (str_eq(name, "pid")) {
+		v.integer = (u64)task_tgid(t->tasks, tid);
+		v.kind = v.integer ? FIELD_INTEGER : FIELD_NONE; /* it may not be known */
+	} else if (str_eq(name, "comm")) {
+		v.kind = FIELD_TEXT;
+		v.text = task_name(t->tasks, tid, &v.size);
+	}
+	return v;
 }

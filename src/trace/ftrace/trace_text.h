@@ -11,6 +11,7 @@
 #ifndef PANTRACE_TRACE_FTRACE_TRACE_TEXT_H
 #define PANTRACE_TRACE_FTRACE_TRACE_TEXT_H
 
+#include "trace/field_value.h"
 #include "trace/ftrace/event_table.h"
 #include "trace/ftrace/function_args.h"
 #include "trace/ring/raw_buffer.h"
@@ -41,6 +42,9 @@ struct trace_text {
  * were lost.
  */
 void trace_text_event(struct trace_text *t, const struct raw_event *e, struct strbuf *out);
+/* A field of the event or, unless only a field is meant, comm, pid, tid or cpu. */
+struct field_value trace_text_value(const struct trace_text *t, const struct raw_event *e,
+				    const char *name, bool only_field);
 /* "CPU:1 [LOST 5 EVENTS]" if there are any. */
 void trace_text_lost(const struct raw_event *e, struct strbuf *out);
 /* The two parts of it: "comm-pid [cpu] flags time: " and the rest with the newline. */

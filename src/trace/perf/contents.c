@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a perf.data says of itself: events, formats, build-ids; of a pipe in records. */
+#include <zstd.h>
+
 #include "trace/perf/internal.h"
 
 /* ---- events ---- */
@@ -151,6 +153,11 @@ void perf_feature(struct perf_data *p, u64 id, struct cursor c)
 	case PERF_FEATURE_EVENT_DESC:
 		event_desc(p, &c);
 		break;
+	case PERF_FEATURE_KERNEL_SYMBOLS:
+		p->kernel_symbols = cursor_of(memcpy(arena_alloc(&p->arena, c.len - c.pos),
+						     c.data + c.pos, c.len - c.pos),
+					      c.len - c.pos);
+		break;
 	case PERF_FEATURE_CLOCK_DATA: /* u32 version, clockid; u64 time of day, of the clock */
 		cursor_u32(&c);
 		p->clock = cursor_u32(&c);
@@ -159,6 +166,24 @@ void perf_feature(struct perf_data *p, u64 id, struct cursor c)
 		p->has_clock = !c.failed;
 		break;
 	}
+}
+
+char *perf_data_kernel_symbols(const struct perf_data *p, size_t *ret_len)
+{
+	const struct cursor *const c = &p->kernel_symbols;
+	const unsigned long long size = c->len ? ZSTD_getFrameContentSize(c->data, c->len) : 0;
+	char *text;
+
+	if (!size || size > PERF_SECTION_MAX) /* errors are the largest numbers */
+		return NULL;
+	text = xmalloc(size + 1);
+	if (ZSTD_decompress(text, size, c->data, c->len) != size) {
+		free(text);
+		return NULL;
+	}
+	text[size] = '\0';
+	*ret_len = size;
+	return text;
 }
 
 /* ---- records of a pipe ---- */

@@ -3,6 +3,7 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "base/file.h"
 #include "trace/perf/writer.h"
@@ -84,4 +85,23 @@ void perf_write_machine(struct perf_writer *w)
 	processors(w);
 	perf_writer_feature(w, PERF_FEATURE_TOTAL_MEM, &memory_kb, sizeof(memory_kb));
 	words(w);
+}
+
+void perf_write_other_machine(struct perf_writer *w, const char *host)
+{
+	if (host)
+		string(w, PERF_FEATURE_HOSTNAME, host);
+	string(w, PERF_FEATURE_VERSION, "pantrace " PANTRACE_VERSION);
+	words(w);
+}
+
+void perf_write_symbols(struct perf_writer *w, const char *text, size_t len)
+{
+	const size_t room = ZSTD_compressBound(len);
+	struct strbuf packed = STRBUF_INIT;
+	const size_t n = ZSTD_compress(strbuf_reserve(&packed, room), room, text, len, 1);
+
+	if (!ZSTD_isError(n))
+		perf_writer_feature(w, PERF_FEATURE_KERNEL_SYMBOLS, packed.data, n);
+	strbuf_release(&packed);
 }

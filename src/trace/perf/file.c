@@ -94,7 +94,7 @@ static void read_features(struct perf_data *p, const u64 bits[4], u64 offset)
 		size = cursor_u64(&c);
 		if (id != PERF_FEATURE_TRACING_DATA && id != PERF_FEATURE_BUILD_ID &&
 		    id != PERF_FEATURE_HOSTNAME && id != PERF_FEATURE_EVENT_DESC &&
-		    id != PERF_FEATURE_CLOCK_DATA)
+		    id != PERF_FEATURE_CLOCK_DATA && id != PERF_FEATURE_KERNEL_SYMBOLS)
 			continue;
 		data = perf_read(p, at, size);
 		if (data)

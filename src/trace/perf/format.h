@@ -37,6 +37,10 @@ enum {
 	PERF_FEATURE_CLOCKID = 23,
 	PERF_FEATURE_COMPRESSED = 27,
 	PERF_FEATURE_CLOCK_DATA = 29,
+	/*
+	 * Ours, which perf skips: the kernel's functions, lines of kallsyms as one frame of zstd.
+	 */
+	PERF_FEATURE_KERNEL_SYMBOLS = 200,
 	PERF_FEATURES = 256,
 };
 

@@ -50,7 +50,7 @@ static int add_format(struct kernel *k, const struct perf_tracepoint *event, str
 static int add_system(struct kernel *k, const struct perf_tracepoint *events, size_t n,
 		      size_t first, struct strbuf *to)
 {
-	const char *const system = events[first].system;
+	const char *const system = events[first].shown_system;
 	u32 count = 0;
 	size_t count_at;
 	int err = 0;
@@ -59,7 +59,7 @@ static int add_system(struct kernel *k, const struct perf_tracepoint *events, si
 	count_at = to->len;
 	add_u32(to, 0);
 	for (size_t i = first; i < n && !err; i++) {
-		if (!str_eq(events[i].system, system))
+		if (!str_eq(events[i].shown_system, system))
 			continue;
 		err = add_format(k, &events[i], to);
 		count++;
@@ -71,24 +71,37 @@ static int add_system(struct kernel *k, const struct perf_tracepoint *events, si
 static bool is_first_of_system(const struct perf_tracepoint *events, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
-		if (str_eq(events[i].system, events[at].system))
+		if (str_eq(events[i].shown_system, events[at].shown_system))
 			return false;
 	return true;
+}
+
+void perf_formats_begin(struct strbuf *to)
+{
+	static const char head[] = "\x17\x08\x44tracing0.6";
+	const u8 machine[] = {__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__, sizeof(long)};
+
+	strbuf_add(to, head, sizeof(head));
+	strbuf_add(to, machine, sizeof(machine));
+	add_u32(to, (u32)sysconf(_SC_PAGESIZE));
+}
+
+void perf_formats_end(struct strbuf *to)
+{
+	add_u32(to, 0);
+	add_u32(to, 0);
+	strbuf_add(to, &(u64){0}, sizeof(u64));
 }
 
 int perf_formats_add(struct kernel *k, const struct perf_tracepoint *events, size_t n,
 		     struct strbuf *to)
 {
-	static const char head[] = "\x17\x08\x44tracing0.6";
-	const u8 machine[] = {__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__, sizeof(long)};
 	u32 systems = 0;
 	int err;
 
 	if (!kernel_tracefs(k))
 		return -errno;
-	strbuf_add(to, head, sizeof(head));
-	strbuf_add(to, machine, sizeof(machine));
-	add_u32(to, (u32)sysconf(_SC_PAGESIZE));
+	perf_formats_begin(to);
 	err = add_file(k, "header_page", to);
 	if (!err)
 		err = add_file(k, "header_event", to);
@@ -99,8 +112,6 @@ int perf_formats_add(struct kernel *k, const struct perf_tracepoint *events, siz
 	for (size_t i = 0; i < n && !err; i++)
 		if (is_first_of_system(events, i))
 			err = add_system(k, events, n, i, to);
-	add_u32(to, 0);
-	add_u32(to, 0);
-	strbuf_add(to, &(u64){0}, sizeof(u64));
+	perf_formats_end(to);
 	return err;
 }

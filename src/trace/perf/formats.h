@@ -17,10 +17,18 @@
 
 struct perf_tracepoint {
 	const char *system, *name;
+	const char *shown_system; /* as the file calls it */
 };
 
 /* Appends them, of these events, systems together. 0 or -errno: they cannot be read. */
 int perf_formats_add(struct kernel *k, const struct perf_tracepoint *events, size_t n,
 		     struct strbuf *to);
+
+/* What stands before the headers of pages, and behind the formats: no names of any kind. */
+void perf_formats_begin(struct strbuf *to);
+void perf_formats_end(struct strbuf *to);
+/* What stands before the headers of pages, and behind the formats: no names of any kind. */
+void perf_formats_begin(struct strbuf *to);
+void perf_formats_end(struct strbuf *to);
 
 #endif

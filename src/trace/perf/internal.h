@@ -46,6 +46,7 @@ struct perf_data {
 	u32 clock;
 	u64 clock_ns, day_ns;
 	struct hashmap build_ids; /* path -> struct perf_build_id */
+	struct cursor kernel_symbols; /* compressed; length 0 = none */
 	/* bytes of the file from `at` on, up to `end` */
 	u64 at, end;
 	struct bytes window;

@@ -14,6 +14,11 @@ struct perf_machine *perf_machine_new(const struct perf_data *data,
 	return m;
 }
 
+bool perf_machine_wants_locals(const struct perf_machine *m)
+{
+	return m->options.types;
+}
+
 void perf_machine_release(struct perf_machine *m)
 {
 	if (!m)
@@ -29,6 +34,7 @@ void perf_machine_release(struct perf_machine *m)
 		elf_file_close(o->elf);
 		hashmap_release(&o->names);
 		hashmap_release(&o->inlines);
+		perf_locals_release(o);
 		unwind_release(&o->rows);
 	}
 	vector_free(&m->kernel.list);
@@ -36,6 +42,7 @@ void perf_machine_release(struct perf_machine *m)
 	hashmap_release(&m->processes);
 	hashmap_release(&m->objects);
 	elf_file_close(m->vmlinux);
+	ksyms_release(m->in_file);
 	if (m->running)
 		kernel_release(m->running);
 	arena_release(&m->arena);
@@ -64,6 +71,24 @@ const char *perf_machine_comm(struct perf_machine *m, u32 tid)
 	if (!t->comm)
 		t->comm = tid ? arena_printf(&m->arena, ":%d", (s32)tid) : "swapper";
 	return t->comm;
+}
+
+void perf_machine_tasks(struct perf_machine *m, recorded_task_fn *fn, void *arg)
+{
+	hashmap_each (&m->threads, e) {
+		const struct thread *const t = e->value;
+		const struct thread *const leader =
+			hashmap_get(&m->threads, &t->pid, sizeof(t->pid));
+		u32 tid;
+
+		memcpy(&tid, e->key, sizeof(tid));
+		fn(arg,
+		   &(struct recorded_task){.tid = tid,
+					   .pid = t->pid || !tid ? (s64)t->pid : -1,
+					   .ppid = leader && leader->ppid ? (s64)leader->ppid : -1,
+					   .comm = t->comm,
+					   .comm_size = t->comm ? strlen(t->comm) : 0});
+	}
 }
 
 struct process *perf_machine_process(struct perf_machine *m, u32 pid)
@@ -98,6 +123,7 @@ static void comm_told(struct perf_machine *m, struct cursor c, u16 misc)
 	if (!comm)
 		return;
 	thread_of(m, tid)->comm = arena_strdup(&m->arena, comm);
+	thread_of(m, tid)->pid = pid;
 	if (misc & PERF_RECORD_MISC_COMM_EXEC) {
 		struct process *const p = perf_machine_process(m, pid);
 
@@ -117,8 +143,10 @@ static void fork_told(struct perf_machine *m, struct cursor c)
 		return;
 	/* found twice: the first may move when the second is made */
 	thread_of(m, tid)->comm = thread_of(m, parent_tid)->comm;
+	thread_of(m, tid)->pid = pid;
 	if (pid == parent)
 		return;
+	thread_of(m, pid)->ppid = parent;
 	from = perf_machine_process(m, parent);
 	to = perf_machine_process(m, pid);
 	m->mappings -= to->list.len;
@@ -259,6 +287,10 @@ static void mapping_told(struct perf_machine *m, const struct perf_record *r)
 	if (is_kernel && str_starts(path, PERF_KERNEL_NAME)) {
 		m->text_at = offset; /* perf's way to say where its symbol _text is */
 		m->kernel_id = id;
+		m->kernel_map = (struct recorded_mapping){.start = start,
+							  .length = length,
+							  .offset = offset,
+							  .path = arena_strdup(&m->arena, path)};
 		return;
 	}
 	if (r->misc & PERF_RECORD_MISC_MMAP_DATA && r->type == PERF_RECORD_MMAP)

@@ -16,6 +16,8 @@ struct object {
 	bool looked_for;
 	struct hashmap names; /* of symbols, demangled: by their address */
 	struct hashmap inlines; /* by address: struct inlines */
+	struct hashmap variables; /* by address: struct variables, of locals.c */
+	struct hashmap passed; /* by struct passed_key: struct access, of locals.c */
 	struct unwind_rows rows; /* by address */
 	bool rows_were_read;
 };
@@ -37,6 +39,7 @@ struct process {
 
 struct thread {
 	const char *comm; /* NULL = not told */
+	u32 pid, ppid; /* 0 = not told */
 };
 
 struct perf_machine {
@@ -49,7 +52,9 @@ struct perf_machine {
 	struct kernel *running;
 	bool kernel_looked_for;
 	struct ksyms *symbols; /* of the recorded kernel; NULL = not to be had */
+	struct ksyms *in_file; /* the same, where they are those that the recording holds */
 	struct perf_build_id kernel_id; /* as its mapping says */
+	struct recorded_mapping kernel_map; /* that one; length 0 = not told */
 	/* its file with symbols, where it is not the running one; NULL = not found */
 	struct elf_file *vmlinux;
 	u64 vmlinux_text;
@@ -63,6 +68,12 @@ struct perf_machine {
 struct process *perf_machine_process(struct perf_machine *m, u32 pid);
 /* The first mapping that ends behind the address: an index. */
 size_t perf_machine_find(const struct process *p, u64 address);
+/* What is mapped at an address of a process; NULL = nothing. */
+const struct mapping *perf_machine_mapping(struct perf_machine *m, u32 pid, u64 address);
+/* The object's file, and where in its memory the address is; NULL = it is not to be had. */
+struct elf_file *perf_machine_code(struct perf_machine *m, const struct mapping *in, u64 address,
+				   u64 *ret_at);
+void perf_locals_release(struct object *o); /* locals.c */
 void perf_hex(const u8 *bytes, size_t n, char *to);
 
 #endif

@@ -74,6 +74,11 @@ struct trace_dat *perf_data_formats(const struct perf_data *p);
 const char *perf_data_host(const struct perf_data *p); /* NULL = not said */
 /* The build-id of a file by its path, as perf wrote it at the end; NULL = none. */
 const struct perf_build_id *perf_data_build_id(const struct perf_data *p, const char *path);
+/*
+ * The recorded kernel's functions as text of kallsyms, malloc'ed, as ksyms_new() takes it; NULL =
+ * not in the file, or damaged.
+ */
+char *perf_data_kernel_symbols(const struct perf_data *p, size_t *ret_len);
 /* Which clock its times are of: CLOCK_MONOTONIC ...; -1: the kernel's own for perf. */
 int perf_data_clock(const struct perf_data *p);
 /* The time of day when that clock showed *ret_clock_ns. False: it does not say. */

@@ -7,8 +7,6 @@
 #include "trace/perf/machine_internal.h"
 #include "trace/recorded_file.h"
 
-#define INLINES_MAX 16u
-
 /* ---- the kernel ---- */
 
 /* The recorded kernel's; "" = not said. */
@@ -54,7 +52,20 @@ static void find_vmlinux(struct perf_machine *m)
 	m->vmlinux = NULL;
 }
 
-/* The running kernel's, if that is the recorded one and has not started anew. */
+/* They are of this boot, as the addresses are. */
+static struct ksyms *symbols_in_file(struct perf_machine *m)
+{
+	size_t len;
+	char *const text = perf_data_kernel_symbols(m->data, &len);
+
+	m->in_file = text ? ksyms_new(text, len) : NULL;
+	return m->in_file;
+}
+
+/*
+ * The running kernel's, if that is the recorded one and has not started anew; else those that the
+ * recording holds.
+ */
 static struct ksyms *kernel_symbols(struct perf_machine *m)
 {
 	char then[41];
@@ -70,6 +81,8 @@ static struct ksyms *kernel_symbols(struct perf_machine *m)
 		    ksyms_address(m->symbols, "_stext") != m->text_at)
 			m->symbols = NULL;
 	}
+	if (!m->symbols)
+		m->symbols = symbols_in_file(m);
 	if (!m->symbols)
 		find_vmlinux(m);
 	return m->symbols;
@@ -124,7 +137,7 @@ static struct elf_file *elf_of(struct perf_machine *m, struct object *o)
 		.unchanged_since_ns = perf_data_written(m->data),
 	};
 
-	if (!o->looked_for && !m->options.no_symbols)
+	if (!o->looked_for)
 		o->elf = str_eq(o->path, "[vdso]") ? own_vdso(m) : recorded_file_open(&search);
 	o->looked_for = true;
 	return o->elf;
@@ -168,8 +181,7 @@ static const char *shown_name(struct perf_machine *m, struct object *o,
 	return *at;
 }
 
-/* What is mapped at an address of a process; NULL = nothing. */
-static const struct mapping *mapping_at(struct perf_machine *m, u32 pid, u64 address)
+const struct mapping *perf_machine_mapping(struct perf_machine *m, u32 pid, u64 address)
 {
 	const struct process *const p = perf_machine_process(m, pid);
 	const size_t i = perf_machine_find(p, address);
@@ -177,18 +189,22 @@ static const struct mapping *mapping_at(struct perf_machine *m, u32 pid, u64 add
 	return i < p->list.len && p->list.items[i].start <= address ? &p->list.items[i] : NULL;
 }
 
-/* The object's file, and where in its memory the address is; NULL = it is not to be had. */
-static struct elf_file *code_at(struct perf_machine *m, const struct mapping *in, u64 address,
-				u64 *ret_at)
+struct elf_file *perf_machine_code(struct perf_machine *m, const struct mapping *in, u64 address,
+				   u64 *ret_at)
 {
 	struct elf_file *elf = in ? elf_of(m, in->object) : NULL;
+	const u64 at = in ? address - in->start : 0;
 
-	return elf && !elf_file_address(elf, address - in->start + in->offset, ret_at) ? elf : NULL;
+	int rc = elf ? elf_file_mapped_address(elf, in->end - in->start, at, ret_at) : -ENOENT;
+
+	if (rc == -EINVAL)
+		rc = elf_file_address(elf, at + in->offset, ret_at);
+	return rc ? NULL : elf;
 }
 
 static struct recorded_frame user_place(struct perf_machine *m, u32 pid, u64 address)
 {
-	const struct mapping *const in = mapping_at(m, pid, address);
+	const struct mapping *const in = perf_machine_mapping(m, pid, address);
 	struct recorded_frame place = {.address = address, .in_file = address};
 	struct elf_symbol symbol;
 	struct elf_file *elf;
@@ -199,22 +215,63 @@ static struct recorded_frame user_place(struct perf_machine *m, u32 pid, u64 add
 	place.object = in->object->shown;
 	place.build_id = in->object->build_id;
 	place.in_file = address - in->start + in->offset;
-	elf = code_at(m, in, address, &at);
+	elf = m->options.no_symbols ? NULL : perf_machine_code(m, in, address, &at);
 	if (elf && elf_file_symbol_at(elf, at, &symbol, &place.offset))
 		place.symbol = shown_name(m, in->object, &symbol);
 	return place;
+}
+
+static struct recorded_mapping told(const struct mapping *m)
+{
+	return (struct recorded_mapping){.start = m->start,
+					 .length = m->end - m->start,
+					 .offset = m->offset,
+					 .path = m->object->path,
+					 .build_id = m->object->build_id};
+}
+
+static bool kernel_mapping(struct perf_machine *m, u64 address, struct recorded_mapping *ret)
+{
+	const size_t i = perf_machine_find(&m->kernel, address);
+	const struct mapping *const in = i < m->kernel.list.len ? &m->kernel.list.items[i] : NULL;
+	char id[41];
+
+	if (in && in->start <= address) {
+		*ret = told(in);
+		ret->is_symbol = in->object->looked_for;
+		return true;
+	}
+	if (m->kernel_map.length && !m->kernel_map.build_id) {
+		recorded_kernel(m, id);
+		m->kernel_map.build_id = arena_strdup(&m->arena, id);
+	}
+	*ret = m->kernel_map;
+	return ret->length;
+}
+
+bool perf_machine_mapped(struct perf_machine *m, u32 pid, enum perf_mode mode, u64 address,
+			 struct recorded_mapping *ret)
+{
+	const struct mapping *in;
+
+	if (mode == PERF_MODE_KERNEL)
+		return kernel_mapping(m, address, ret);
+	in = perf_machine_mapping(m, pid, address);
+	if (in)
+		*ret = told(in);
+	return in;
 }
 
 /* ---- what debug information says of code ---- */
 
 static struct inlines *read_inlines(struct perf_machine *m, struct elf_file *elf, u64 at)
 {
-	struct debug_inline found[INLINES_MAX], outer;
-	const u32 count = elf ? debug_inlines_at(elf, at, found, INLINES_MAX, &outer) : 0;
-	struct inlines *all =
-		arena_alloc(&m->arena, sizeof(*all) + MIN(count, INLINES_MAX) * sizeof(char *));
+	struct debug_inline found[PERF_INLINES_MAX], outer;
+	const u32 count = elf ? debug_inlines_at(elf, at, found, PERF_INLINES_MAX, &outer) : 0;
+	struct inlines *all = arena_alloc(&m->arena, sizeof(*all) + MIN(count, PERF_INLINES_MAX) *
+									    sizeof(char *));
 
-	all->count = MIN(count, INLINES_MAX);
+	all->count = MIN(count, PERF_INLINES_MAX);
 	for (u32 i = 0; i < all->count; i++)
 		all->names[i] = clear_name(m, found[i].function);
 	return all;
@@ -222,13 +279,13 @@ static struct inlines *read_inlines(struct perf_machine *m, struct elf_file *elf
 
 u32 perf_machine_inlines(struct perf_machine *m, u32 pid, u64 address, const char *const **ret)
 {
-	const struct mapping *const in = mapping_at(m, pid, address);
+	const struct mapping *const in = perf_machine_mapping(m, pid, address);
 	struct elf_file *elf;
 	struct inlines *all;
 	void **slot;
 	u64 at;
 
-	elf = code_at(m, in, address, &at);
+	elf = m->options.no_symbols ? NULL : perf_machine_code(m, in, address, &at);
 	if (!elf)
 		return 0;
 	slot = hashmap_put(&in->object->inlines, &at, sizeof(at), NULL);
@@ -241,13 +298,13 @@ u32 perf_machine_inlines(struct perf_machine *m, u32 pid, u64 address, const cha
 
 const struct unwind_row *perf_machine_unwind_rule(struct perf_machine *m, u32 pid, u64 address)
 {
-	const struct mapping *const in = mapping_at(m, pid, address);
+	const struct mapping *const in = perf_machine_mapping(m, pid, address);
 	struct elf_file *elf;
 	struct unwind_rows *rows;
 	size_t low = 0, high;
 	u64 at;
 
-	elf = code_at(m, in, address, &at);
+	elf = perf_machine_code(m, in, address, &at);
 	if (!elf)
 		return NULL;
 	rows = &in->object->rows;
@@ -266,6 +323,24 @@ const struct unwind_row *perf_machine_unwind_rule(struct perf_machine *m, u32 pi
 			high = middle;
 	}
 	return low ? &rows->list.items[low - 1] : NULL;
+}
+
+const u8 *perf_machine_code_bytes(struct perf_machine *m, u32 pid, u64 address, u64 n)
+{
+	u64 at, offset;
+	struct elf_file *const elf =
+		perf_machine_code(m, perf_machine_mapping(m, pid, address), address, &at);
+
+	return elf && !elf_file_offset(elf, at, &offset) ? elf_file_bytes(elf, offset, n) : NULL;
+}
+
+int perf_machine_saved(struct perf_machine *m, u32 pid, u64 address, struct unwind_saved *ret)
+{
+	u64 at;
+	struct elf_file *const elf =
+		perf_machine_code(m, perf_machine_mapping(m, pid, address), address, &at);
+
+	return elf ? unwind_saved_at(elf, at, ret) : -ENODATA;
 }
 
 /* ---- all ---- */

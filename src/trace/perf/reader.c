@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/escape.h"
+#include "trace/dat/writer.h"
 #include "trace/ftrace/event_field.h"
 #include "trace/ftrace/event_json.h"
 #include "trace/perf/machine.h"
@@ -22,6 +23,7 @@ struct perf_recording {
 	struct recorded_kind **kinds; /* by index; made when it is met */
 	size_t nr_kinds;
 	s64 origin_ns; /* of its clock, on the time line */
+	const char *host; /* NULL = unknown */
 	/* perf counts samples that a ring lost twice: when it reads on, and at the end, by event */
 	u64 lost, lost_samples, throttled, damaged;
 	bool counts_by_event; /* PERF_FORMAT_LOST */
@@ -109,9 +111,21 @@ static bool perf_next(struct recording *r, struct diag *d)
 		    s->attr->config <= UINT16_MAX)
 			s->info = event_table_get(p->text.events, (u32)s->attr->config);
 		r->ns = (s64)((u64)p->origin_ns + s->sample.time);
+		r->origin_ns = p->origin_ns;
 		return true;
 	}
 	return false;
+}
+
+/* What ftrace calls it; "" = it has none such. */
+static const char *clock_name(int clock)
+{
+	return clock == CLOCK_MONOTONIC	      ? "mono"
+	       : clock == CLOCK_MONOTONIC_RAW ? "mono_raw"
+	       : clock == CLOCK_BOOTTIME      ? "boot"
+	       : clock == CLOCK_TAI	      ? "tai"
+	       : clock < 0		      ? "perf"
+					      : "";
 }
 
 static const struct {
@@ -170,6 +184,62 @@ static struct field_value perf_value(struct recording *r, const char *name, bool
 	return v;
 }
 
+static u32 perf_unplaced(struct recording *r)
+{
+	struct perf_data *const data = perf_of(r)->data;
+	bool has_user_stacks = false, has_locals = false;
+	u64 has = 0;
+
+	for (size_t i = 0; i < perf_data_kinds(data); i++) {
+		const struct perf_event_attr *const attr = &perf_data_kind(data, i)->attr;
+
+		has |= attr->sample_type;
+		has_user_stacks |= attr->sample_type & PERF_SAMPLE_CALLCHAIN &&
+				   (!attr->exclude_callchain_user ||
+				    attr->sample_type & PERF_SAMPLE_STACK_USER);
+		has_locals |= attr->sample_type & PERF_SAMPLE_STACK_USER &&
+			      attr->sample_type & PERF_SAMPLE_REGS_USER;
+	}
+	return (has & PERF_SAMPLE_CPU ? 0 : PLACE_CPU) |
+	       (has & PERF_SAMPLE_CALLCHAIN ? 0 : PLACE_STACK) |
+	       (has_user_stacks ? 0 : PLACE_USER_STACK) | (has_locals ? 0 : PLACE_LOCALS) |
+	       (has & PERF_SAMPLE_TID ? 0 : PLACE_PID | PLACE_TID | PLACE_COMM);
+}
+
+/* Of a file they are known from the beginning, of a pipe when the first event is read. */
+static const char *perf_format(struct recording *r, const char *system, const char *name)
+{
+	struct perf_recording *const p = perf_of(r);
+	struct trace_text text;
+
+	if (!perf_data_formats(p->data))
+		return NULL;
+	trace_dat_text(perf_data_formats(p->data), &text);
+	return event_table_text(text.events, system, name);
+}
+
+static const u8 *perf_raw(struct recording *r, u32 *ret_size)
+{
+	const struct perf_sample *const s = &perf_of(r)->script.sample;
+
+	*ret_size = s->raw ? (u32)s->raw_size : 0;
+	return s->raw;
+}
+
+static int perf_contents(struct recording *r, struct dat_contents *ret, struct diag *d)
+{
+	const struct perf_recording *const p = perf_of(r);
+	size_t size;
+	char *const symbols = perf_data_kernel_symbols(p->data, &size);
+
+	(void)d;
+	ret->clock = clock_name(perf_data_clock(p->data));
+	if (symbols)
+		dat_contents_symbols(ret, symbols, size);
+	free(symbols);
+	return 0;
+}
+
 static bool perf_stack(struct recording *r, struct recorded_stack *ret)
 {
 	struct perf_recording *const p = perf_of(r);
@@ -177,12 +247,26 @@ static bool perf_stack(struct recording *r, struct recorded_stack *ret)
 	return perf_script_stack(&p->script, p->machine, ret);
 }
 
+static bool perf_mapping(struct recording *r, u64 address, bool is_kernel,
+			 struct recorded_mapping *ret)
+{
+	struct perf_recording *const p = perf_of(r);
+
+	return perf_machine_mapped(p->machine, p->script.sample.pid,
+				   is_kernel ? PERF_MODE_KERNEL : PERF_MODE_USER, address, ret);
+}
+
+static const struct perf_event_attr *perf_attr(struct recording *r)
+{
+	return perf_of(r)->script.attr;
+}
+
 static void perf_place(struct recording *r, struct recorded_place *ret)
 {
 	struct perf_recording *const p = perf_of(r);
 	const struct perf_script *const s = &p->script;
 
-	ret->host = perf_data_host(p->data);
+	ret->host = p->host;
 	if (s->attr->type != PERF_TYPE_TRACEPOINT || s->sample.period > 1)
 		ret->period = s->sample.period;
 	if (s->attr->sample_type & PERF_SAMPLE_CPU)
@@ -216,6 +300,30 @@ static void perf_fields(struct recording *r, struct json *j)
 	}
 }
 
+static void perf_values(struct recording *r, field_value_fn *fn, void *arg)
+{
+	const struct perf_script *const s = &perf_of(r)->script;
+	const struct page_event raw = {.data = s->sample.raw, .size = s->sample.raw_size};
+	struct field_value v = {.kind = FIELD_INTEGER, .bits = 64};
+
+	if (s->info && s->sample.raw) {
+		event_values(s->info, &raw, fn, arg);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(sample_fields); i++) {
+		const char *const name = sample_fields[i].name;
+
+		v.is_hex = str_eq(name, "ip") || str_ends(name, "addr");
+		if (sample_field(s, i, &v.integer))
+			fn(arg, name, strlen(name), &v);
+	}
+}
+
+static void perf_tasks(struct recording *r, recorded_task_fn *fn, void *arg)
+{
+	perf_machine_tasks(perf_of(r)->machine, fn, arg);
+}
+
 static void add_sample_fields(void *arg, struct json *j)
 {
 	struct perf_recording *const p = arg;
@@ -230,7 +338,7 @@ static int print_on_time_line(struct perf_recording *p, struct ctf_printer *prin
 	const struct perf_script *const s = &p->script;
 	struct ctf_ready_event ready = {
 		.ns = p->recording.ns,
-		.host = perf_data_host(p->data),
+		.host = p->host,
 		.name = p->recording.kind->name,
 		.cpu = s->attr->sample_type & PERF_SAMPLE_CPU ? s->sample.cpu : UINT32_MAX,
 		.pid = (s32)s->sample.tid,
@@ -241,9 +349,17 @@ static int print_on_time_line(struct perf_recording *p, struct ctf_printer *prin
 
 	strbuf_reset(&p->line);
 	perf_script_body(&p->script, p->machine, &p->text.context, &p->line);
+	if (p->script.values.print &&
+	    recordings_options(p->recording.all)->print.format == CTF_FORMAT_TEXT)
+		perf_script_stack_text(&p->script, p->machine, &p->line);
 	ready.text = p->line.data;
 	ready.size = p->line.len;
 	return ctf_print_ready(printer, &ready);
+}
+
+static void perf_rename_host(struct recording *r, const char *name)
+{
+	perf_of(r)->host = name;
 }
 
 static int perf_print(struct recording *r, struct ctf_printer *printer)
@@ -348,11 +464,8 @@ static void perf_close(struct recording *r)
 static int locate(struct recordings *all, struct perf_recording *p, const char *path,
 		  struct diag *d)
 {
-	static const struct {
-		int id;
-		const char *name;
-	} clocks[] = {{CLOCK_MONOTONIC, "mono"}, {CLOCK_BOOTTIME, "boot"}, {CLOCK_TAI, "tai"}};
 	const int clock = perf_data_clock(p->data);
+	const char *const host = p->host;
 	struct recorded_clock other;
 	u64 clock_ns, day_ns;
 
@@ -362,12 +475,10 @@ static int locate(struct recordings *all, struct perf_recording *p, const char *
 		p->origin_ns = (s64)(day_ns - clock_ns);
 		return 0;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++)
-		if (clock == clocks[i].id &&
-		    recordings_clock(all, perf_data_host(p->data), clocks[i].name, &other)) {
-			p->origin_ns = other.origin_ns;
-			return 0;
-		}
+	if (clock >= 0 && host && recordings_clock(all, host, clock_name(clock), &other)) {
+		p->origin_ns = other.origin_ns;
+		return 0;
+	}
 	if (recordings_options(all)->recorded_times) {
 		p->recording.is_unplaced = true;
 		return 0;
@@ -383,13 +494,17 @@ static int perf_open(struct recordings *all, const char *path, struct diag *d,
 		     struct recording **ret)
 {
 	const struct recordings_options *const o = recordings_options(all);
-	const struct perf_machine_options machine = {
-		.places = o->files.items, .nr_places = o->files.count, .no_symbols = o->no_symbols};
+	const struct perf_machine_options machine = {.places = o->files.items,
+						     .nr_places = o->files.count,
+						     .no_symbols = o->no_symbols,
+						     .types = o->locals.print ? o->locals.types
+									      : NULL};
 	struct perf_recording *p = xzalloc(sizeof(*p));
 	int rc;
 
 	p->line = (struct strbuf)STRBUF_INIT;
 	rc = perf_data_open(path, d, &p->data);
+	p->host = rc ? NULL : perf_data_host(p->data);
 	if (!rc && !o->style)
 		rc = locate(all, p, path, d);
 	if (rc) {
@@ -398,6 +513,7 @@ static int perf_open(struct recordings *all, const char *path, struct diag *d,
 	}
 	p->machine = perf_machine_new(p->data, &machine);
 	p->script.text = (struct strbuf)STRBUF_INIT;
+	p->script.values = o->locals;
 	*ret = &p->recording;
 	return 0;
 }
@@ -412,6 +528,7 @@ const struct recording_reader perf_reader = {
 	.value = perf_value,
 	.place = perf_place,
 	.fields = perf_fields,
+	.values = perf_values,
 	.print = perf_print,
 	.loss = perf_loss,
 	.each_event = perf_each_event,
@@ -419,4 +536,12 @@ const struct recording_reader perf_reader = {
 	.names = perf_names,
 	.close = perf_close,
 	.stack = perf_stack,
+	.tasks = perf_tasks,
+	.unplaced = perf_unplaced,
+	.format = perf_format,
+	.raw = perf_raw,
+	.contents = perf_contents,
+	.mapping = perf_mapping,
+	.attr = perf_attr,
+	.rename_host = perf_rename_host,
 };

@@ -23,6 +23,7 @@ void perf_script_release(struct perf_script *s)
 {
 	strbuf_release(&s->text);
 	vector_free(&s->stack);
+	arena_release(&s->locals);
 }
 
 /* ---- columns ---- */
@@ -83,12 +84,15 @@ enum chain_style {
 	CHAIN_WHOLE,
 };
 
-/* With the functions that are inlined there before it. code: the address in the call itself. */
+/*
+ * With the functions that are inlined there before it. code: the address in the call itself.
+ * unwound: where variables are; NULL = nowhere.
+ */
 static void add_user_frame(struct perf_script *s, struct perf_machine *m, u64 address, u64 code,
-			   struct recorded_stack *to)
+			   const struct perf_frames *unwound, struct recorded_stack *to)
 {
-	const struct recorded_frame f =
-		perf_machine_place(m, s->sample.pid, PERF_MODE_USER, address);
+	const bool has_locals = unwound && perf_machine_wants_locals(m);
+	struct recorded_frame f = perf_machine_place(m, s->sample.pid, PERF_MODE_USER, address);
 	const char *const *names;
 	const u32 count = perf_machine_inlines(m, s->sample.pid, code, &names);
 
@@ -97,20 +101,26 @@ static void add_user_frame(struct perf_script *s, struct perf_machine *m, u64 ad
 
 		inner.symbol = names[i];
 		inner.is_inlined = true;
+		if (has_locals)
+			perf_locals_read(unwound, i, &s->locals, &inner);
 		vector_push(to, inner);
 	}
+	if (has_locals && count < PERF_INLINES_MAX) /* else how deep it is is not known */
+		perf_locals_read(unwound, count, &s->locals, &f);
 	vector_push(to, f);
 }
 
 static void add_unwound_frames(struct perf_script *s, struct perf_machine *m, size_t most,
 			       struct recorded_stack *to)
 {
-	u64 addresses[CHAIN_MAX];
-	const size_t n =
-		s->sample.user_stack ? perf_unwind(m, s->attr, &s->sample, addresses, most) : 0;
+	struct perf_frame list[CHAIN_MAX];
+	struct perf_frames frames = {.machine = m, .pid = s->sample.pid, .list = list};
 
-	for (size_t i = 0; i < n; i++)
-		add_user_frame(s, m, addresses[i], addresses[i], to);
+	if (s->sample.user_stack)
+		frames.count = perf_unwind(m, s->attr, &s->sample, list, most);
+	arena_release(&s->locals);
+	for (; frames.at < frames.count; frames.at++)
+		add_user_frame(s, m, list[frames.at].address, list[frames.at].address, &frames, to);
 }
 
 static void add_chain_frames(struct perf_script *s, struct perf_machine *m, enum chain_style style,
@@ -128,7 +138,7 @@ static void add_chain_frames(struct perf_script *s, struct perf_machine *m, enum
 			continue;
 		}
 		if (style == CHAIN_WHOLE && mode == PERF_MODE_USER)
-			add_user_frame(s, m, word, word - is_return, to);
+			add_user_frame(s, m, word, word - is_return, NULL, to);
 		else
 			vector_push(to, perf_machine_place(m, s->sample.pid, mode, word));
 		is_return = true;
@@ -145,7 +155,7 @@ bool perf_script_stack(struct perf_script *s, struct perf_machine *m, struct rec
 	if (ret->len || !(s->attr->sample_type & PERF_SAMPLE_IP))
 		return ret->len;
 	if (mode == PERF_MODE_USER)
-		add_user_frame(s, m, s->sample.ip, s->sample.ip, ret);
+		add_user_frame(s, m, s->sample.ip, s->sample.ip, NULL, ret);
 	else
 		vector_push(ret, perf_machine_place(m, s->sample.pid, mode, s->sample.ip));
 	return true;
@@ -180,6 +190,24 @@ static void add_place(u64 address, const struct recorded_frame *f, struct strbuf
 	strbuf_addch(out, ')');
 }
 
+static void add_local(const struct perf_script *s, const struct recorded_local *l,
+		      struct strbuf *out)
+{
+	strbuf_addf(out, "\t%19s", "");
+	escape_line(out, l->name, strlen(l->name));
+	strbuf_addstr(out, " = ");
+	if (l->value)
+		s->values.print(s->values.arg, l->type, l->value, out, NULL);
+	else
+		strbuf_addf(out, "<%s>", l->why);
+	if (l->text) {
+		strbuf_addstr(out, " \"");
+		escape_line(out, l->text, strlen(l->text));
+		strbuf_addch(out, '"');
+	}
+	strbuf_addch(out, '\n');
+}
+
 /* In chains perf shows where in its file an address is. */
 static void add_chain(struct perf_script *s, struct perf_machine *m, struct strbuf *out)
 {
@@ -191,6 +219,8 @@ static void add_chain(struct perf_script *s, struct perf_machine *m, struct strb
 		strbuf_addch(out, '\t');
 		add_place(f->object && !f->is_kernel ? f->in_file : f->address, f, out);
 		strbuf_addch(out, '\n');
+		for (u32 k = 0; k < f->local_count; k++)
+			add_local(s, &f->locals[k], out);
 	}
 }
 
@@ -321,12 +351,46 @@ void perf_script_body(struct perf_script *s, struct perf_machine *m,
 	add_name(&f, out);
 }
 
+void perf_script_stack_text(struct perf_script *s, struct perf_machine *m, struct strbuf *out)
+{
+	if (!has_chain(s))
+		return;
+	strbuf_addch(out, '\n');
+	add_chain(s, m, out);
+	out->data[--out->len] = '\0'; /* the last newline is the line's own */
+}
+
+static void locals_json(const struct perf_script *s, const struct recorded_frame *f, struct json *j)
+{
+	if (!f->locals) {
+		json_null(j);
+		return;
+	}
+	json_array(j);
+	for (u32 i = 0; i < f->local_count; i++) {
+		const struct recorded_local *const l = &f->locals[i];
+
+		json_object(j);
+		json_member_text(j, "name", l->name);
+		if (l->value) {
+			json_key(j, "value");
+			s->values.print(s->values.arg, l->type, l->value, NULL, j);
+		} else {
+			json_member_text(j, "reason", l->why);
+		}
+		if (l->text)
+			json_member_text(j, "text", l->text);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
+}
+
 void perf_script_frames_json(struct perf_script *s, struct perf_machine *m, struct json *j)
 {
-	if (!s->sample.nr_chain)
-		return;
 	s->stack.len = 0;
 	add_chain_frames(s, m, CHAIN_WHOLE, &s->stack);
+	if (!s->stack.len)
+		return;
 	json_key(j, "frames");
 	json_array(j);
 	for (size_t i = 0; i < s->stack.len; i++) {
@@ -339,5 +403,12 @@ void perf_script_frames_json(struct perf_script *s, struct perf_machine *m, stru
 			strbuf_addf(&s->text, "0x%" PRIx64, f->address);
 		json_string(j, s->text.data, s->text.len);
 	}
+	json_end(j, ']');
+	if (!perf_machine_wants_locals(m))
+		return;
+	json_key(j, "locals");
+	json_array(j);
+	for (size_t i = 0; i < s->stack.len; i++)
+		locals_json(s, &s->stack.items[i], j);
 	json_end(j, ']');
 }

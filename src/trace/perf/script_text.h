@@ -5,6 +5,8 @@
  *	            perf  1027 [000] 36586.371974:    raw_syscalls:sys_enter: NR 16 (d, 2400, ...)
  *	sh   926 36585.188777:     250000 cpu-clock:
  *		ffffffff82203249 _raw_spin_unlock_irqrestore+0x19 ([kernel.kallsyms])
+ *
+ * A frame's variables, where they are asked for, stand below it: a tab, blanks, "name = value".
  */
 #ifndef PANTRACE_TRACE_PERF_SCRIPT_TEXT_H
 #define PANTRACE_TRACE_PERF_SCRIPT_TEXT_H
@@ -12,7 +14,7 @@
 #include "base/json.h"
 #include "trace/ftrace/event_table.h"
 #include "trace/perf/machine.h"
-#include "trace/recorded_stack.h"
+#include "trace/recording.h"
 
 struct perf_script {
 	/* the event */
@@ -24,8 +26,10 @@ struct perf_script {
 	/* of all of them */
 	size_t name_width;
 	bool has_chains, tracepoints_have_chains;
+	struct recorded_values values; /* of variables, which stand below their frames */
 	struct strbuf text;
 	struct recorded_stack stack; /* for lines */
+	struct arena locals; /* of the event's stack */
 };
 
 /* What all events say of the columns. Again when there are more. */
@@ -35,7 +39,12 @@ void perf_script_line(struct perf_script *s, struct perf_machine *m, const char 
 /* What stands behind the name, on one line. */
 void perf_script_body(struct perf_script *s, struct perf_machine *m,
 		      const struct print_context *context, struct strbuf *out);
-/* "frames": [...], innermost first; nothing if it has none. */
+/* The stack below a line that has none of its own, for its variables: each line after a newline. */
+void perf_script_stack_text(struct perf_script *s, struct perf_machine *m, struct strbuf *out);
+/*
+ * "frames": [...], innermost first; nothing if it has none. If variables are asked for, "locals":
+ * those of each frame, or null.
+ */
 void perf_script_frames_json(struct perf_script *s, struct perf_machine *m, struct json *j);
 /* The call chain, else the place that was sampled; see recording_stack(). */
 bool perf_script_stack(struct perf_script *s, struct perf_machine *m, struct recorded_stack *ret);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/perf/writer.h"
 
-#include <unistd.h>
 #include <zstd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/vector.h"
 
 #define BUFFER		 (1u << 16) /* of small records */
 #define PIECE		 (1u << 15) /* so much becomes one compressed record */
 #define COMPRESSED_LEVEL 1
-#define SECTIONS	 32 /* features that are written */
 
 _Static_assert(ZSTD_COMPRESSBOUND(PIECE) + sizeof(struct perf_event_header) < UINT16_MAX,
 	       "fits into a record");
@@ -29,7 +27,7 @@ struct file_header {
 _Static_assert(sizeof(struct file_header) == PERF_FILE_HEADER, "as perf has it");
 
 struct perf_writer {
-	int fd;
+	struct recording_file to; /* the caller's */
 	int error; /* the first -errno */
 	struct file_header header;
 	u64 end; /* of what was written, whole records */
@@ -40,8 +38,9 @@ struct perf_writer {
 	struct feature {
 		struct strbuf contents; /* not written yet */
 		struct section at; /* where they were written; size 0: they were not */
-	} features[SECTIONS];
+	} features[PERF_FEATURES];
 	bool has_table; /* behind the data, and the head says so */
+	VECTOR(struct perf_written_event) events; /* that are written behind all else */
 };
 
 /* ---- bytes ---- */
@@ -53,30 +52,14 @@ static int failed(struct perf_writer *w, int err)
 	return w->error;
 }
 
-/* Writes all of it at a place of the file. 0 or -errno. */
-static int put(const struct perf_writer *w, const void *data, size_t left, u64 at)
-{
-	for (const u8 *p = data; left;) {
-		const ssize_t n = pwrite(w->fd, p, left, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		p += n;
-		left -= (size_t)n;
-		at += (u64)n;
-	}
-	return 0;
-}
-
 /* At the end. Of pieces that were not all written nothing counts. */
 static int append(struct perf_writer *w, const struct iovec *pieces, int count)
 {
 	u64 at = w->end;
 
 	for (int i = 0; i < count && !w->error; i++) {
-		const int err = put(w, pieces[i].iov_base, pieces[i].iov_len, at);
+		const int err =
+			recording_file_write(&w->to, pieces[i].iov_base, pieces[i].iov_len, at);
 
 		if (err)
 			failed(w, err);
@@ -97,7 +80,7 @@ static int append_text(struct perf_writer *w, const struct strbuf *text)
 /* Contents of the features that were said by now, from `at` on. */
 static void place_features(struct perf_writer *w, u64 at, struct strbuf *to)
 {
-	for (size_t i = 0; i < SECTIONS; i++) {
+	for (size_t i = 0; i < PERF_FEATURES; i++) {
 		struct feature *const f = &w->features[i];
 
 		if (!f->contents.len)
@@ -149,7 +132,7 @@ static int pack(struct perf_writer *w, const void *data, size_t size)
 
 static int write_header(struct perf_writer *w)
 {
-	const int err = put(w, &w->header, sizeof(w->header), 0);
+	const int err = recording_file_write(&w->to, &w->header, sizeof(w->header), 0);
 
 	return err ? failed(w, err) : 0;
 }
@@ -190,8 +173,14 @@ static int flush_small(struct perf_writer *w)
 
 int perf_writer_data(struct perf_writer *w, const struct iovec *pieces, int count)
 {
+	u64 end;
+
 	flush_small(w);
-	return write_data(w, pieces, count);
+	make_room(w);
+	end = w->end;
+	if (write_data(w, pieces, count))
+		w->end = end; /* nor what was compressed before the error */
+	return w->error;
 }
 
 int perf_writer_record(struct perf_writer *w, u32 type, u16 misc, const void *body, size_t size)
@@ -220,7 +209,7 @@ int perf_writer_round(struct perf_writer *w)
 static void add_table(struct perf_writer *w, struct strbuf *to)
 {
 	memset(w->header.features, 0, sizeof(w->header.features));
-	for (size_t i = 0; i < SECTIONS; i++) {
+	for (size_t i = 0; i < PERF_FEATURES; i++) {
 		if (!w->features[i].at.size)
 			continue;
 		w->header.features[i / 64] |= 1ull << i % 64;
@@ -235,7 +224,7 @@ static void write_table(struct perf_writer *w)
 
 	add_table(w, &table);
 	w->header.data.size = w->end - w->header.data.offset;
-	if (put(w, table.data, table.len, w->end))
+	if (recording_file_write(&w->to, table.data, table.len, w->end))
 		memset(w->header.features, 0, sizeof(w->header.features));
 	write_header(w);
 	w->has_table = true;
@@ -262,25 +251,35 @@ u64 perf_writer_size(const struct perf_writer *w)
 
 /* ---- the beginning ---- */
 
-/* Heads of sections that stand before the data: of ids, then of attrs. */
-static void write_attrs(struct perf_writer *w, const struct perf_written_event *events, size_t n)
+/* Ids, then attrs, which stand at this place of the file, and the head says so. */
+static void place_attrs(struct perf_writer *w, const struct perf_written_event *events, size_t n,
+			u64 place, struct strbuf *to)
 {
 	struct strbuf ids = STRBUF_INIT, attrs = STRBUF_INIT;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct section at = {sizeof(w->header) + ids.len, events[i].nr_ids * 8};
+		const struct section at = {place + ids.len, events[i].nr_ids * 8};
 
 		strbuf_add(&ids, events[i].ids, at.size);
 		strbuf_add(&attrs, &events[i].attr, sizeof(events[i].attr));
 		strbuf_add(&attrs, &at, sizeof(at));
 	}
 	w->header.attr_size = sizeof(struct perf_event_attr) + sizeof(struct section);
-	w->header.attrs = (struct section){sizeof(w->header) + ids.len, attrs.len};
-	w->end = sizeof(w->header);
-	append_text(w, &ids);
-	append_text(w, &attrs);
+	w->header.attrs = (struct section){place + ids.len, attrs.len};
+	strbuf_add(to, ids.data, ids.len);
+	strbuf_add(to, attrs.data, attrs.len);
 	strbuf_release(&ids);
 	strbuf_release(&attrs);
+}
+
+static void write_attrs(struct perf_writer *w, const struct perf_written_event *events, size_t n)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	w->end = sizeof(w->header);
+	place_attrs(w, events, n, w->end, &text);
+	append_text(w, &text);
+	strbuf_release(&text);
 }
 
 static void describe_events(struct perf_writer *w, const struct perf_written_event *events,
@@ -302,20 +301,27 @@ static void describe_events(struct perf_writer *w, const struct perf_written_eve
 	strbuf_release(&text);
 }
 
-static void describe_clock(struct perf_writer *w, clockid_t clock)
+static struct perf_clock_moment now_by(clockid_t clock)
 {
-	struct {
+	const u64 day_ns = clock_now_ns(CLOCK_REALTIME);
+
+	return (struct perf_clock_moment){day_ns, clock_now_ns(clock)};
+}
+
+static void describe_clock(struct perf_writer *w, const struct perf_writer_options *o)
+{
+	const struct perf_clock_moment moment = o->is_elsewhere ? o->moment : now_by(o->clock);
+	const struct {
 		u32 version, clock;
-		u64 day_ns, clock_ns;
-	} now = {1, (u32)clock, 0, 0};
+		struct perf_clock_moment moment;
+	} data = {1, (u32)o->clock, moment};
 	struct timespec resolution = {0};
 	u64 ns;
 
-	now.day_ns = clock_now_ns(CLOCK_REALTIME);
-	now.clock_ns = clock_now_ns(clock);
-	clock_getres(clock, &resolution);
+	clock_getres(o->clock, &resolution);
 	ns = (u64)resolution.tv_nsec;
-	perf_writer_feature(w, PERF_FEATURE_CLOCK_DATA, &now, sizeof(now));
+	if (moment.day_ns)
+		perf_writer_feature(w, PERF_FEATURE_CLOCK_DATA, &data, sizeof(data));
 	perf_writer_feature(w, PERF_FEATURE_CLOCKID, &ns, sizeof(ns));
 }
 
@@ -336,23 +342,29 @@ static void begin_packing(struct perf_writer *w)
 	describe_packing(w, 1);
 }
 
-int perf_writer_open(int fd, const struct perf_written_event *events, size_t n,
-		     const struct perf_writer_options *o, struct perf_writer **ret)
+int perf_writer_open(const struct recording_file *to, const struct perf_written_event *events,
+		     size_t n, const struct perf_writer_options *o, struct perf_writer **ret)
 {
 	struct perf_writer *w = xzalloc(sizeof(*w));
 	int err;
 
-	w->fd = fd;
+	w->to = *to;
 	w->small = w->packed = (struct strbuf)STRBUF_INIT;
-	for (size_t i = 0; i < SECTIONS; i++)
+	for (size_t i = 0; i < PERF_FEATURES; i++)
 		w->features[i].contents = (struct strbuf)STRBUF_INIT;
 	memcpy(w->header.magic, PERF_FILE_MAGIC, sizeof(w->header.magic));
 	w->header.size = sizeof(w->header);
 	write_attrs(w, events, n);
-	describe_events(w, events, n);
-	describe_clock(w, o->clock);
-	perf_write_machine(w);
-	if (o->formats->len)
+	if (n)
+		if (n)
+			describe_events(w, events, n);
+	if (o->clock >= 0)
+		describe_clock(w, o);
+	if (o->is_elsewhere)
+		perf_write_other_machine(w, o->host);
+	else
+		perf_write_machine(w);
+	if (o->formats && o->formats->len)
 		perf_writer_feature(w, PERF_FEATURE_TRACING_DATA, o->formats->data,
 				    o->formats->len);
 	if (o->compress)
@@ -375,19 +387,36 @@ void perf_writer_feature(struct perf_writer *w, u32 feature, const void *data, s
 	strbuf_add(&f->contents, data, size);
 }
 
-/* Behind the table, which is as long as it will be. */
+void perf_writer_events(struct perf_writer *w, const struct perf_written_event *events, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct perf_written_event e = events[i];
+
+		e.name = xstrdup(e.name);
+		e.ids = memcpy(xreallocarray(NULL, e.nr_ids, sizeof(*e.ids)), e.ids,
+			       e.nr_ids * sizeof(*e.ids));
+		vector_push(&w->events, e);
+	}
+	describe_events(w, events, n);
+}
+
+/* Behind the table, which is as long as it will be; then events that came late. */
 static void write_last_features(struct perf_writer *w)
 {
 	struct strbuf text = STRBUF_INIT;
 	u64 at = w->end;
 	int err;
 
-	for (size_t i = 0; i < SECTIONS; i++)
+	for (size_t i = 0; i < PERF_FEATURES; i++)
 		if (w->features[i].contents.len || w->features[i].at.size)
 			at += sizeof(struct section);
 	place_features(w, at, &text);
-	err = put(w, text.data, text.len, at);
-	for (size_t i = 0; i < SECTIONS && err; i++)
+	if (w->events.len) {
+		strbuf_addchars(&text, 0, (int)(ALIGN_UP(at + text.len, 8) - (at + text.len)));
+		place_attrs(w, w->events.items, w->events.len, at + text.len, &text);
+	}
+	err = recording_file_write(&w->to, text.data, text.len, at);
+	for (size_t i = 0; i < PERF_FEATURES && err; i++)
 		if (w->features[i].at.offset >= at)
 			w->features[i].at.size = 0;
 	if (err)
@@ -410,10 +439,15 @@ int perf_writer_close(struct perf_writer *w)
 		describe_packing(w, (u32)MAX((w->unpacked + packed / 2) / packed, 1));
 	write_last_features(w);
 	err = w->error;
-	for (size_t i = 0; i < SECTIONS; i++)
+	for (size_t i = 0; i < PERF_FEATURES; i++)
 		strbuf_release(&w->features[i].contents);
 	strbuf_release(&w->small);
 	strbuf_release(&w->packed);
+	for (size_t i = 0; i < w->events.len; i++) {
+		free((void *)w->events.items[i].name);
+		free((void *)w->events.items[i].ids);
+	}
+	vector_free(&w->events);
 	ZSTD_freeCCtx(w->packer);
 	free(w);
 	return err;

@@ -7,7 +7,6 @@
  */
 #include <poll.h>
 #include <stdio.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,8 +32,7 @@ struct in_flight {
 
 struct relay_sink {
 	struct ctf_sink sink;
-	u8 session[16];
-	char host[64];
+	struct relay_hello hello;
 	int fd;
 	pid_t pid; /* of ssh */
 	bool welcome;
@@ -298,7 +296,6 @@ static void turn(struct relay_sink *r, int wait_ms)
 
 static int connect_again(struct relay_sink *r)
 {
-	struct relay_hello hello = {.magic = RELAY_MAGIC, .protocol = RELAY_PROTOCOL};
 	int fd;
 
 	if (r->refused)
@@ -313,10 +310,7 @@ static int connect_again(struct relay_sink *r)
 		return fd;
 	}
 	r->fd = fd;
-	snprintf(hello.version, sizeof(hello.version), "%s", PANTRACE_VERSION);
-	snprintf(hello.host, sizeof(hello.host), "%s", r->host);
-	memcpy(hello.session, r->session, sizeof(hello.session));
-	queue(r, RELAY_HELLO, 0, &hello, sizeof(hello), 0);
+	queue(r, RELAY_HELLO, 0, &r->hello, sizeof(r->hello), 0);
 	if (r->chunk)
 		queue(r, RELAY_CHUNK, 0, &r->chunk, sizeof(r->chunk), 0);
 	push(r);
@@ -522,22 +516,6 @@ static const struct ctf_sink_ops relay_ops = {
 	.close = close_,
 };
 
-static void host_name(struct relay_sink *r, const char *given)
-{
-	if (given)
-		snprintf(r->host, sizeof(r->host), "%s", given);
-	else if (gethostname(r->host, sizeof(r->host) - 1))
-		strcpy(r->host, "host");
-	for (char *c = r->host; *c; c++) {
-		const char one[2] = {*c, 0};
-
-		if (!ctf_name_is_plain(one) && (*c != '.' || c == r->host))
-			*c = '_';
-	}
-	if (!*r->host)
-		strcpy(r->host, "host");
-}
-
 static int first_connection(struct relay_sink *r, struct diag *d)
 {
 	const char *to = r->sink.output->options.to;
@@ -555,20 +533,11 @@ static int first_connection(struct relay_sink *r, struct diag *d)
 		diag_error(d, NO_SPAN, "interrupted before the relay at %s answered", to);
 		return -EINTR;
 	}
-	if (rc == -EINVAL) {
-		diag_error(d, NO_SPAN, "'%s' is no place of a relay", to);
-		diag_hint(d, "ssh://[USER@]HOST[:PORT]/DIRECTORY, unix:SOCKET or tcp:ADDRESS:PORT");
-	} else if (r->error) {
+	if (r->error && rc != -EINVAL) {
 		diag_error(d, NO_SPAN, "the relay at %s refused: %s", to, r->text);
 		rc = -r->error;
 	} else {
-		diag_error(d, NO_SPAN, "no relay answers at %s%s%s", to, rc ? ": " : "",
-			   rc ? strerror(-rc) : "");
-		if (str_starts(to, "ssh://"))
-			diag_hint(d, "is pantrace installed there, in the PATH of a command given "
-				     "to ssh?");
-		else
-			diag_hint(d, "`pantrace relay --listen %s DIRECTORY` starts one", to);
+		relay_tell_no_answer(to, rc, d);
 		rc = rc ? rc : -ECONNREFUSED;
 	}
 	return rc;
@@ -584,10 +553,7 @@ int ctf_relay_sink(struct ctf_output *o, struct diag *d)
 	r->fd = -1;
 	r->out = (struct strbuf)STRBUF_INIT;
 	r->in = (struct strbuf)STRBUF_INIT;
-	host_name(r, o->options.directory);
-	if (getrandom(r->session, sizeof(r->session), 0) != sizeof(r->session))
-		memcpy(r->session, &(u64[2]){clock_now_ms(CLOCK_MONOTONIC), (u64)getpid()},
-		       sizeof(r->session));
+	r->hello = relay_hello_of(o->options.directory);
 	rc = first_connection(r, d);
 	o->sink = &r->sink;
 	return rc;

@@ -4,12 +4,16 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/strbuf.h"
+#include "trace/ctf/sink.h"
 
 /* Takes FD. A relay that does not even take connections must not hold the recorder up. */
 static int connect_in_time(int fd, const void *address, socklen_t size)
@@ -23,7 +27,8 @@ static int connect_in_time(int fd, const void *address, socklen_t size)
 	error = connect(fd, address, size) ? errno : 0;
 	if (error == EINPROGRESS) {
 		error = ETIMEDOUT;
-		if (poll(&p, 1, 1000) == 1 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length))
+		if (clock_poll(&p, 1, 1000) == 1 &&
+		    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length))
 			error = errno;
 	}
 	if (!error)
@@ -107,20 +112,16 @@ static void place_release(struct place *p)
 	free(p->directory);
 }
 
-static int connect_ssh(const char *url, pid_t *ret_pid)
+int relay_ssh(const char *host, const char *port, const char *words, pid_t *ret_pid)
 {
 	const char *ssh = getenv("PANTRACE_SSH"), *far = getenv("PANTRACE_REMOTE");
-	struct place place;
-	int pair[2], rc = 0;
-	char *directory, *command;
+	char *const command = xasprintf("%s %s", far && *far ? far : "pantrace", words);
+	int pair[2], rc;
 
-	if (!place_parse(url, &place))
-		return -EINVAL;
-	directory = quoted(place.directory);
-	command = xasprintf("%s relay --stdio %s", far && *far ? far : "pantrace", directory);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
 		rc = -errno;
-		goto out;
+		free(command);
+		return rc;
 	}
 	*ret_pid = fork();
 	if (*ret_pid == 0) {
@@ -128,12 +129,12 @@ static int connect_ssh(const char *url, pid_t *ret_pid)
 		size_t n = 0;
 
 		arguments[n++] = ssh && *ssh ? ssh : "ssh";
-		if (place.port) {
+		if (port) {
 			arguments[n++] = "-p";
-			arguments[n++] = place.port;
+			arguments[n++] = port;
 		}
 		arguments[n++] = "--";
-		arguments[n++] = place.host;
+		arguments[n++] = host;
 		arguments[n++] = command;
 		arguments[n] = NULL;
 		if (dup2(pair[1], 0) < 0 || dup2(pair[1], 1) < 0)
@@ -148,9 +149,23 @@ static int connect_ssh(const char *url, pid_t *ret_pid)
 	rc = *ret_pid < 0 ? -errno : pair[0];
 	if (rc < 0)
 		close(pair[0]);
-out:
-	free(directory);
 	free(command);
+	return rc;
+}
+
+static int connect_ssh(const char *url, pid_t *ret_pid)
+{
+	struct place place;
+	char *directory, *words;
+	int rc;
+
+	if (!place_parse(url, &place))
+		return -EINVAL;
+	directory = quoted(place.directory);
+	words = xasprintf("relay --stdio %s", directory);
+	rc = relay_ssh(place.host, place.port, words, ret_pid);
+	free(directory);
+	free(words);
 	place_release(&place);
 	return rc;
 }
@@ -177,9 +192,55 @@ void relay_carrier_end(pid_t *pid, bool wait)
 			return;
 		}
 		if (wait)
-			poll(NULL, 0, 20);
+			clock_poll(NULL, 0, 20);
 	}
 	kill(*pid, SIGTERM);
-	waitpid(*pid, NULL, 0);
+	while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
+		;
 	*pid = 0;
+}
+
+/* ---- how a recorder greets ---- */
+
+static void host_name(char to[64], const char *given)
+{
+	if (given)
+		snprintf(to, 64, "%s", given);
+	else if (gethostname(to, 63))
+		strcpy(to, "host");
+	for (char *c = to; *c; c++) {
+		const char one[2] = {*c, 0};
+
+		if (!ctf_name_is_plain(one) && (*c != '.' || c == to))
+			*c = '_';
+	}
+	if (!*to)
+		strcpy(to, "host");
+}
+
+struct relay_hello relay_hello_of(const char *host)
+{
+	struct relay_hello h = {.magic = RELAY_MAGIC, .protocol = RELAY_PROTOCOL};
+
+	snprintf(h.version, sizeof(h.version), "%s", PANTRACE_VERSION);
+	host_name(h.host, host);
+	if (getrandom(h.session, sizeof(h.session), 0) != sizeof(h.session))
+		memcpy(h.session, &(u64[2]){clock_now_ms(CLOCK_MONOTONIC), (u64)getpid()},
+		       sizeof(h.session));
+	return h;
+}
+
+void relay_tell_no_answer(const char *to, int err, struct diag *d)
+{
+	if (err == -EINVAL) {
+		diag_error(d, NO_SPAN, "'%s' is no place of a relay", to);
+		diag_hint(d, "ssh://[USER@]HOST[:PORT]/DIRECTORY, unix:SOCKET or tcp:ADDRESS:PORT");
+		return;
+	}
+	diag_error(d, NO_SPAN, "no relay answers at %s%s%s", to, err ? ": " : "",
+		   err ? strerror(-err) : "");
+	if (str_starts(to, "ssh://"))
+		diag_hint(d, "is pantrace installed there, in the PATH of a command given to ssh?");
+	else
+		diag_hint(d, "`pantrace relay --listen %s DIRECTORY` starts one", to);
 }

@@ -6,6 +6,8 @@
 
 #include "base/file.h"
 #include "base/foreign.h"
+#include "trace/agent/frames.h"
+#include "trace/agent/receiver.h"
 #include "trace/ctf/sink.h"
 #include "trace/relay/relay.h"
 #include "trace/relay/relay_protocol.h"
@@ -15,6 +17,7 @@
 #define SESSIONS_MAX 1000u
 #define NOTES	     ".relay" /* beside the files of a trace: struct relay_file of each */
 #define OWNER	     ".session"
+#define CARRIED_MOST (128u << 10) /* bytes of one message */
 
 struct file {
 	struct relay_file is;
@@ -47,10 +50,12 @@ struct relay_peer {
 		char name[64];
 	} in;
 	size_t have; /* bytes of `in` */
-	enum { READING_HEAD, READING_BODY, WRITING } state;
+	enum { READING_HEAD, READING_BODY, WRITING, COLLECTING } state;
 	struct file *to;
 	struct relay_source *source;
-	u64 left; /* bytes of DATA still to come */
+	u64 left; /* bytes of DATA or CARRIED still to come */
+	struct strbuf carried; /* what has come of CARRIED */
+	struct agent_receiver receiver; /* of these, in root */
 };
 
 /* ---- answers ---- */
@@ -284,6 +289,19 @@ static int end_source(struct relay_peer *p)
 
 /* ---- data ---- */
 
+static bool is_over_limit(const struct relay_peer *p, u64 more)
+{
+	const u64 most = p->relay->limits.bytes;
+
+	return most && (more > most || p->bytes > most - more);
+}
+
+static int refuse_bytes(struct relay_peer *p)
+{
+	return refuse(p, EDQUOT, "%s has used up its %llu bytes at the relay", p->host,
+		      (unsigned long long)p->relay->limits.bytes);
+}
+
 static int data_begin(struct relay_peer *p)
 {
 	struct relay_data *d = &p->in.data;
@@ -295,10 +313,8 @@ static int data_begin(struct relay_peer *p)
 		return refuse(p, EPROTO, "data of a trace that is not open");
 	if (!text_in(d->file, sizeof(d->file)) || !ctf_name_is_plain(d->file))
 		return refuse(p, EINVAL, "a name of a file that is no plain name");
-	if (p->relay->limits.bytes &&
-	    (p->left > p->relay->limits.bytes || p->bytes > p->relay->limits.bytes - p->left))
-		return refuse(p, EDQUOT, "%s has used up its %llu bytes at the relay", p->host,
-			      (unsigned long long)p->relay->limits.bytes);
+	if (is_over_limit(p, p->left))
+		return refuse_bytes(p);
 	p->to = NULL;
 	for (size_t i = 0; i < s->files.len; i++)
 		if (str_eq(s->files.items[i].is.file, d->file))
@@ -371,6 +387,52 @@ static int data_some(struct relay_peer *p, const char *data, size_t n)
 	return p->left ? 0 : data_end(p);
 }
 
+/* ---- files that are written at several places ---- */
+
+static int carried_begin(struct relay_peer *p)
+{
+	const struct agent_frame f = {.type = p->head.source, .size = (u32)p->head.size};
+
+	if (p->head.size > CARRIED_MOST || !agent_frame_fits(&f) ||
+	    (f.type != AGENT_FILE && f.type != AGENT_WRITE && f.type != AGENT_PACK))
+		return refuse(p, EPROTO, "a part of a file that is none");
+	if (is_over_limit(p, p->head.size))
+		return refuse_bytes(p);
+	strbuf_reset(&p->carried);
+	p->left = p->head.size;
+	p->state = COLLECTING;
+	return 0;
+}
+
+static int carried_end(struct relay_peer *p)
+{
+	const struct agent_frame f = {.type = p->head.source, .size = (u32)p->carried.len};
+	const u64 before = p->receiver.bytes;
+	int rc;
+
+	p->receiver.directory = p->root;
+	rc = agent_receive(&p->receiver, &f, (const u8 *)p->carried.data);
+	if (rc == -EPROTO)
+		return refuse(p, EPROTO, "%s", p->receiver.why);
+	if (rc)
+		return refuse(p, -rc, "cannot write at the relay: %s", strerror(-rc));
+	p->bytes += p->receiver.bytes - before;
+	p->received++;
+	p->state = READING_HEAD;
+	p->have = 0;
+	return 0;
+}
+
+/* The next bytes of a DATA or CARRIED. */
+static int some(struct relay_peer *p, const char *data, size_t n)
+{
+	if (p->state == WRITING)
+		return data_some(p, data, n);
+	strbuf_add(&p->carried, data, n);
+	p->left -= n;
+	return p->left ? 0 : carried_end(p);
+}
+
 /* ---- the stream of messages ---- */
 
 static const struct message_kind {
@@ -383,6 +445,7 @@ static const struct message_kind {
 	[RELAY_OPEN] = {64, false, open_source},
 	[RELAY_DATA] = {sizeof(struct relay_data), true, data_begin},
 	[RELAY_END] = {0, false, end_source},
+	[RELAY_CARRIED] = {0, true, carried_begin},
 };
 
 static int head_check(struct relay_peer *p)
@@ -427,11 +490,11 @@ int relay_peer_feed(struct relay_peer *p, const void *data, size_t n)
 							       : 0;
 		size_t take;
 
-		if (p->state == WRITING) {
+		if (p->state == WRITING || p->state == COLLECTING) {
 			if (!n)
 				break;
 			take = MIN(n, p->left);
-			data_some(p, at, take);
+			some(p, at, take);
 		} else {
 			if (!n && p->have < want)
 				break;
@@ -460,7 +523,8 @@ struct relay_peer *relay_peer_new(struct relay *relay)
 
 	p->relay = relay;
 	p->root = p->chunk = -1;
-	p->out = (struct strbuf)STRBUF_INIT;
+	p->out = p->carried = (struct strbuf)STRBUF_INIT;
+	agent_receiver_init(&p->receiver, -1);
 	vector_push(&relay->peers, p);
 	return p;
 }
@@ -506,5 +570,7 @@ void relay_peer_free(struct relay_peer *p)
 	if (p->root >= 0)
 		close(p->root);
 	strbuf_release(&p->out);
+	strbuf_release(&p->carried);
+	agent_receiver_release(&p->receiver);
 	free(p);
 }

@@ -2,12 +2,13 @@
 /*
  * The relay's end of a connection: bytes in, bytes out, files written. Nothing that comes in is
  * trusted: names are single plain names below the relay's directory, sizes are bounded, and a peer
- * that does not keep to relay_protocol.h is refused with the reason. Needs 64 KiB of memory for a
- * peer, whatever it sends.
+ * that does not keep to relay_protocol.h is refused with the reason. Needs 128 KiB of memory for
+ * a peer, whatever it sends.
  *
  *	DIRECTORY/HOST/NAME-PID/{metadata,objects,ring_0,...}		HOST-2 for another session
  *									of a host
  *	DIRECTORY/HOST/chunk-000001/NAME-PID/...			with rotation
+ *	DIRECTORY/HOST/{trace.dat,perf.data,state.ndjson}		the kernel's events
  */
 #ifndef PANTRACE_TRACE_RELAY_RELAY_H
 #define PANTRACE_TRACE_RELAY_RELAY_H

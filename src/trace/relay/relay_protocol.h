@@ -12,8 +12,9 @@
  *							<-	OPENED source, how far it has each
  *								file of that trace
  *	DATA source, file, offset, where to go on, bytes ->
- *							<-	ACK how many DATA messages are on
- *								disk, since HELLO
+ *	CARRIED a file, its bytes, its end		->
+ *							<-	ACK how many DATA and CARRIED
+ *								messages are on disk, since HELLO
  *	END source					->
  *							<-	REFUSED text, errno: at any time,
  *								then the end
@@ -21,6 +22,10 @@
  * After a break the recorder connects again, with the same session; OPENED tells where to go on. A
  * DATA message is on disk whole or not at all: `resume` belongs to the bytes before it and is kept
  * with them.
+ *
+ * CARRIED is for files that are written at several places (trace.dat, perf.data): `source` is FILE,
+ * WRITE or PACK of trace/agent/protocol.h, whose body follows. Their connection is the only one: a
+ * recorder does not go on with them after a break.
  */
 #ifndef PANTRACE_TRACE_RELAY_RELAY_PROTOCOL_H
 #define PANTRACE_TRACE_RELAY_RELAY_PROTOCOL_H
@@ -42,6 +47,7 @@ enum relay_type {
 	RELAY_DATA,
 	RELAY_ACK,
 	RELAY_END,
+	RELAY_CARRIED,
 	RELAY_TYPES,
 };
 

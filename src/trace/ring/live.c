@@ -77,12 +77,21 @@ int ring_counts(const char *directory, u32 cpu, struct ring_counts *ret)
 	if (err)
 		return err;
 	ret->entries = counter(text, "entries: ");
+	ret->bytes = counter(text, "bytes: ");
 	ret->overrun = counter(text, "overrun: ");
-	ret->commit_overrun = counter(text, "commit overrun: ");
-	ret->dropped = counter(text, "dropped events: ");
+	ret->dropped = counter(text, "dropped events: ") + counter(text, "commit overrun: ");
 	ret->read = counter(text, "read events: ");
 	free(text);
 	return 0;
+}
+
+void ring_counts_add(struct ring_counts *all, const struct ring_counts *one)
+{
+	all->entries += one->entries;
+	all->bytes += one->bytes;
+	all->overrun += one->overrun;
+	all->dropped += one->dropped;
+	all->read += one->read;
 }
 
 static int compare_cpus(const void *a, const void *b)
@@ -112,4 +121,20 @@ int ring_cpus(const char *directory, u32 **ret, u32 *ret_count)
 	*ret = cpus.items;
 	*ret_count = (u32)cpus.len;
 	return err ? err : cpus.len ? 0 : -ENOENT;
+}
+
+struct ring_counts ring_counts_of_all(const char *directory, u32 *ret_cpus)
+{
+	struct ring_counts all = {0}, one;
+	u32 *cpus, count;
+
+	if (ring_cpus(directory, &cpus, &count))
+		count = 0;
+	for (u32 i = 0; i < count; i++)
+		if (!ring_counts(directory, cpus[i], &one))
+			ring_counts_add(&all, &one);
+	free(cpus);
+	if (ret_cpus)
+		*ret_cpus = count;
+	return all;
 }

@@ -307,11 +307,9 @@ int raw_buffer_stats(struct raw_buffer *rb, struct raw_buffer_stats *ret)
 			return err;
 		s.entries += now.entries;
 		s.overrun += now.overrun - MIN(now.overrun, old->overrun);
-		s.commit_overrun +=
-			now.commit_overrun - MIN(now.commit_overrun, old->commit_overrun);
 		s.dropped += now.dropped - MIN(now.dropped, old->dropped);
 	}
-	s.lost = s.overrun + s.commit_overrun + s.dropped;
+	s.lost = s.overrun + s.dropped;
 	*ret = s;
 	return 0;
 }

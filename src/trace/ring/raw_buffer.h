@@ -38,7 +38,7 @@ struct raw_buffer_stats {
 	/* overwritten before they were read, or dropped because the buffer was full */
 	u64 lost;
 	u64 entries; /* still in the kernel's buffer */
-	u64 overrun, commit_overrun, dropped; /* the parts of lost, from the stats files */
+	u64 overrun, dropped; /* the parts of lost, from the stats files */
 	u64 damaged; /* pages that could not be read to their end */
 };
 

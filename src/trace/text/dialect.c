@@ -116,7 +116,7 @@ void text_symbol(struct text_range symbol, struct text_frame *ret)
 		ret->symbol = symbol;
 }
 
-/* The first lines that are no comments are an event and what belongs to it; and no bytes of NUL. */
+/* True if the first lines, comments aside, are an event and its call chain, without NUL bytes. */
 bool text_is(const struct text_dialect *dialect, const void *head, size_t len)
 {
 	const char *at = head, *const end = at + len;
@@ -132,7 +132,7 @@ bool text_is(const struct text_dialect *dialect, const void *head, size_t len)
 		enum text_line what;
 
 		if (!newline && has_event)
-			break; /* the head ends within it */
+			break; /* cut off at the end of the head */
 		what = dialect->parse(&line, &event, &frame);
 		if (what == TEXT_STRANGE || (what == TEXT_FRAME && !has_event))
 			return false;

@@ -49,7 +49,7 @@ bool text_folded_is(const void *head, size_t len)
 		struct text_range frames = {0};
 
 		if (!newline && !is_first)
-			break; /* the head ends within it */
+			break; /* cut off at the end of the head */
 		if (line.size && *line.text != '#' && !text_folded_parse(&line, &event, &frames))
 			return false;
 		has_frames |= line.size && frames.size;

@@ -18,7 +18,7 @@ void lines_close(struct lines *l)
 	*l = (struct lines){0};
 }
 
-/* What was not given goes to the front. */
+/* Moves unread bytes to the front, then reads more. */
 static void fill(struct lines *l)
 {
 	ssize_t n;
@@ -37,7 +37,7 @@ static void fill(struct lines *l)
 		l->end += (size_t)n;
 }
 
-/* The rest of a line that was too long. */
+/* Skips the rest of a line that was too long. */
 static void skip_rest(struct lines *l)
 {
 	for (;;) {
@@ -77,6 +77,7 @@ bool lines_next(struct lines *l, struct line *ret)
 	ret->size = newline ? (size_t)(newline - ret->text) : looked;
 	l->at += ret->size + (newline ? 1 : 0);
 	l->is_cut = !newline && !l->is_over;
+	l->cut += l->is_cut;
 	if (ret->size && ret->text[ret->size - 1] == '\r')
 		ret->size--;
 	l->last = *ret;

@@ -12,7 +12,7 @@
  */
 #include "trace/text/dialect.h"
 
-/* "  926/927 [000] 36585.188777: " behind a name. */
+/* Parses " 926/927 [000] 36585.188777: ", which follows the name. */
 static bool numbers(struct text_at *t, struct text_event *e)
 {
 	struct text_at at = *t;
@@ -94,7 +94,7 @@ static bool name_and_text(struct text_at *t, struct text_event *e)
 	return text_number(t, &e->lost);
 }
 
-/* Where the parenthesis begins that ends the line: a file may be called "a (deleted)". */
+/* The start of the parenthesis that ends the line: a file may be named "a (deleted)". */
 static const char *last_parenthesis(struct text_at t)
 {
 	int depth = 0;
@@ -138,7 +138,8 @@ static enum text_line parse(const struct line *line, struct text_event *event,
 	if (*line->text == '#')
 		return TEXT_COMMENT;
 	if (*line->text == '\t')
-		return frame_of(t, frame) ? TEXT_FRAME : TEXT_COMMENT; /* a place in the source */
+		return frame_of(t, frame) ? TEXT_FRAME
+					  : TEXT_COMMENT; /* a place in the source: skipped */
 	if (task_and_time(&t, event) && name_and_text(&t, event))
 		return TEXT_EVENT;
 	t = (struct text_at){line->text, line->text + line->size};

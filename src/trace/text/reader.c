@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Recordings that are text: what perf script and trace-cmd report have printed, and folded stacks.
- * Their times are as they were printed; nobody knows when that was. Of folded stacks each line is
- * an event that weighs as much as it says, without a time.
+ * Reads text as a recording: the output of perf script and trace-cmd report, and folded stacks.
+ * Times are kept as printed: they belong to no known clock. Each line of folded stacks becomes an
+ * event with its weight and no time.
  */
 #include <unistd.h>
 
@@ -17,16 +17,17 @@ struct text_recording {
 	struct recording recording;
 	const struct text_dialect *dialect; /* NULL: folded stacks */
 	struct lines lines;
-	struct text_event event; /* its ranges are of the copies below */
-	struct strbuf copy; /* of the event's line */
-	struct strbuf block; /* of all its lines, where they are wanted */
+	struct text_event event; /* its ranges point into the copies below */
+	struct strbuf copy; /* the event's line */
+	struct strbuf block; /* all lines of the event, if they are wanted */
 	struct recorded_stack stack;
 	struct hashmap kinds; /* by name */
-	struct hashmap symbols; /* as written -> as shown */
+	struct hashmap symbols; /* as written -> as displayed */
 	struct hashmap objects;
 	struct arena arena;
 	const char *object; /* the last one */
 	u64 lost, strange, strange_line;
+	bool has_gaps; /* more was lost, and nobody says how many */
 	struct strbuf text;
 };
 
@@ -37,7 +38,9 @@ static struct text_recording *text_of(const struct recording *r)
 
 /* ---- names ---- */
 
-/* Arguments say nothing that the name does not; Go's "net/http.(*Client).Do" keeps all of it. */
+/*
+ * The length without the arguments, which add nothing; "net/http.(*Client).Do" of Go is kept whole.
+ */
 static size_t without_arguments(struct text_range name)
 {
 	static const char anonymous[] = "(anonymous namespace)";
@@ -55,7 +58,10 @@ static size_t without_arguments(struct text_range name)
 	return name.size;
 }
 
-/* "Lorg/example/A;.run(I)V" of Java is "org/example/A;.run"; quotes are of JITs' made-up names. */
+/*
+ * Java's "Lorg/example/A;.run(I)V" is shown as "org/example/A;.run"; quotes around names made up by
+ * JITs go.
+ */
 static char *shown_symbol(struct text_recording *t, struct text_range name, bool is_java)
 {
 	char *shown, *to;
@@ -87,7 +93,7 @@ static const char *symbol_of(struct text_recording *t, struct text_range name)
 	return *at;
 }
 
-/* The key itself, with the NUL behind it. */
+/* The key is the text with its NUL. */
 static const char *object_of(struct text_recording *t, struct text_range name)
 {
 	const struct hashmap_entry *e;
@@ -125,7 +131,8 @@ static struct recorded_kind *kind_of(struct text_recording *t, struct text_range
 
 static void add_frame(struct text_recording *t, const struct text_frame *f)
 {
-	const char *const object = object_of(t, f->object);
+	const bool is_inlined = text_equals(f->object, "inlined"); /* in its place */
+	const char *const object = is_inlined ? NULL : object_of(t, f->object);
 
 	vector_push(&t->stack,
 		    (struct recorded_frame){
@@ -135,6 +142,7 @@ static void add_frame(struct text_recording *t, const struct text_frame *f)
 			    .offset = f->offset,
 			    .object = object,
 			    .is_kernel = (s64)f->address < 0 || (object && *object == '['),
+			    .is_inlined = is_inlined,
 		    });
 }
 
@@ -151,7 +159,7 @@ static struct text_range moved(struct text_range r, const char *from, const char
 	return (struct text_range){to + (r.at - from), r.size};
 }
 
-/* Its line goes when the next one is read. */
+/* Copies the event's line: reading the next one overwrites it. */
 static void keep_event(struct text_recording *t, const struct line *line, struct text_event *e)
 {
 	strbuf_reset(&t->copy);
@@ -172,7 +180,7 @@ static void count_strange(struct text_recording *t)
 		t->strange_line = t->lines.number;
 }
 
-/* What follows the event, up to the next one. */
+/* Reads the lines that follow the event, up to the next event. */
 static void read_frames(struct text_recording *t)
 {
 	struct text_event other;
@@ -200,7 +208,7 @@ static void read_frames(struct text_recording *t)
 	}
 }
 
-/* A sample without a chain has its one place on its line. */
+/* A sample without a call chain has its address on its own line. */
 static void place_on_line(struct text_recording *t)
 {
 	const struct line line = {t->event.text.at, t->event.text.size};
@@ -228,15 +236,18 @@ static bool text_next(struct recording *r, struct diag *d)
 			place_on_line(t);
 			return true;
 		}
-		if (what == TEXT_EVENT)
+		if (what == TEXT_EVENT) {
 			t->lost += event.lost;
-		else if (what == TEXT_STRANGE || what == TEXT_FRAME)
+			t->has_gaps |= !event.lost;
+			recording_lost(r, event.lost ?: RECORDED_LOST_SOME);
+		} else if (what == TEXT_STRANGE || what == TEXT_FRAME) {
 			count_strange(t);
+		}
 	}
 	return false;
 }
 
-/* "sh;main;work 17": the thread, then functions, the outermost first. */
+/* Folded: "sh;main;work 17": the thread, then functions, the outermost first. */
 static bool folded_next(struct recording *r, struct diag *d)
 {
 	struct text_recording *const t = text_of(r);
@@ -292,81 +303,19 @@ static void text_place(struct recording *r, struct recorded_place *ret)
 
 /* ---- fields ---- */
 
-struct search {
-	const char *name;
-	struct field_value value;
-};
-
-static int is_field(void *arg, struct text_range name, struct text_range value)
-{
-	struct search *const s = arg;
-
-	if (!text_equals(name, s->name))
-		return 0;
-	s->value = text_field_value(value);
-	return 1;
-}
-
-static struct field_value number(s64 v)
-{
-	return (struct field_value){.kind = v < 0 ? FIELD_NONE : FIELD_INTEGER, .integer = (u64)v};
-}
-
 static struct field_value text_value(struct recording *r, const char *name, bool only_field)
 {
-	const struct text_event *const e = &text_of(r)->event;
-	struct search s = {.name = name};
-
-	if (text_fields_each(e->text, is_field, &s))
-		return s.value;
-	if (str_eq(name, "period") && e->period)
-		return (struct field_value){.kind = FIELD_INTEGER, .integer = e->period};
-	if (only_field)
-		return s.value;
-	if (str_eq(name, "comm"))
-		return (struct field_value){
-			.kind = FIELD_TEXT, .text = e->comm.at, .size = e->comm.size};
-	return str_eq(name, "cpu")   ? number(e->cpu)
-	       : str_eq(name, "pid") ? number(e->pid)
-	       : str_eq(name, "tid") ? number(e->tid)
-				     : s.value;
-}
-
-struct members {
-	struct json *json;
-	struct hashmap names; /* none stands twice */
-};
-
-static int add_member(void *arg, struct text_range name, struct text_range value)
-{
-	struct members *const m = arg;
-	const struct field_value v = text_field_value(value);
-	bool is_new;
-
-	hashmap_put(&m->names, name.at, name.size, &is_new);
-	if (!is_new)
-		return 0;
-	json_key_bytes(m->json, name.at, name.size);
-	if (v.kind == FIELD_TEXT)
-		json_string(m->json, v.text, v.size);
-	else if (v.is_signed)
-		json_s64(m->json, (s64)v.integer);
-	else
-		json_u64(m->json, v.integer);
-	return 0;
+	return text_event_value(&text_of(r)->event, name, only_field);
 }
 
 static void text_fields(struct recording *r, struct json *j)
 {
-	const struct text_event *const e = &text_of(r)->event;
-	struct members m = {.json = j};
+	text_event_json(&text_of(r)->event, j);
+}
 
-	json_object(j);
-	text_fields_each(e->text, add_member, &m);
-	if (e->period && !hashmap_get(&m.names, "period", 6))
-		json_member_u64(j, "period", e->period);
-	json_end(j, '}');
-	hashmap_release(&m.names);
+static void text_values(struct recording *r, field_value_fn *fn, void *arg)
+{
+	text_event_values(&text_of(r)->event, fn, arg);
 }
 
 /* ---- lines ---- */
@@ -431,6 +380,11 @@ static void text_loss(struct recording *r, struct diag *d, struct recording_loss
 	const struct text_recording *const t = text_of(r);
 
 	ret->events += t->lost;
+	ret->gaps |= t->has_gaps;
+	if (t->lines.cut)
+		diag_error(d, NO_SPAN,
+			   "%s: %" PRIu64 " line%s longer than 1 MiB: only the beginning was read",
+			   r->path, t->lines.cut, t->lines.cut == 1 ? " is" : "s are");
 	if (t->lines.error)
 		diag_error(d, NO_SPAN, "cannot read '%s': %s", r->path, strerror(-t->lines.error));
 	if (t->strange)
@@ -466,7 +420,7 @@ static int field_name(void *arg, struct text_range name, struct text_range value
 	return rc;
 }
 
-/* Of the event that was last met: others may have more. */
+/* Fields of the last event that was read; others may have more. */
 static int text_each_field(struct recording *r, recorded_name_fn *fn, void *arg)
 {
 	struct name_receiver to = {fn, arg};
@@ -558,13 +512,13 @@ static bool is_trace_cmd(const void *head, size_t len)
 	return text_is(&trace_cmd_dialect, head, len);
 }
 
-#define TEXT_READER(NAME, IS_KERNEL, RECOGNISE, OPEN, NEXT)                                    \
-	{                                                                                      \
-		.name = NAME, .is_kernel = IS_KERNEL, .recognise = RECOGNISE, .open = OPEN,    \
-		.next = NEXT, .value = text_value, .place = text_place, .fields = text_fields, \
-		.print = text_print, .loss = text_loss, .each_event = text_each_event,         \
-		.each_field = text_each_field, .names = text_names, .close = text_close,       \
-		.stack = text_stack,                                                           \
+#define TEXT_READER(NAME, IS_KERNEL, RECOGNISE, OPEN, NEXT)                                        \
+	{                                                                                          \
+		.name = NAME, .is_kernel = IS_KERNEL, .recognise = RECOGNISE, .open = OPEN,        \
+		.next = NEXT, .value = text_value, .place = text_place, .fields = text_fields,     \
+		.values = text_values, .print = text_print, .loss = text_loss,                     \
+		.each_event = text_each_event, .each_field = text_each_field, .names = text_names, \
+		.close = text_close, .stack = text_stack,                                          \
 	}
 
 const struct recording_reader perf_script_reader =

@@ -23,7 +23,7 @@ static bool flags_and_time(struct text_at *t, struct text_event *e)
 	return text_char(t, ':');
 }
 
-/* "-926  (  900) [001] d..2. 36585.188777:" behind a name. */
+/* Parses "-926 (  900) [001] d..2. 36585.188777:", which follows the name. */
 static bool numbers(struct text_at *t, struct text_event *e)
 {
 	struct text_at at = *t;
@@ -80,7 +80,7 @@ static bool event_of(struct text_at t, struct text_event *e)
 	return true;
 }
 
-/* "CPU:1 [LOST 5 EVENTS]", "CPU:1 [EVENTS DROPPED]" */
+/* Parses "CPU:1 [LOST 5 EVENTS]" and "CPU:1 [EVENTS DROPPED]". */
 static bool loss_of(struct text_at t, struct text_event *e)
 {
 	static const char lost[] = "[LOST ";

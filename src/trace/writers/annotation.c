@@ -17,7 +17,7 @@ enum {
 	ANNOTATION_ELEMENT = 12,
 };
 
-#define DEPTH_MOST 32 /* of objects in objects: deeper ones are left out */
+#define DEPTH_MOST 32 /* of nested objects: deeper ones are left out */
 
 struct text {
 	const char *at, *end;
@@ -46,7 +46,7 @@ static void add_code(struct strbuf *out, u32 code)
 	}
 }
 
-/* Behind the opening quote, up to behind the closing one. */
+/* From after the opening quote to after the closing one. */
 static void string_of(struct text *t, struct strbuf *ret)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";

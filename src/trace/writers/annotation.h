@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Members of an object of JSON, as our own writer has it, as debug annotations of Perfetto. */
+/* Turns the members of a JSON object, from base/json.h, into Perfetto's debug annotations. */
 #ifndef PANTRACE_TRACE_WRITERS_ANNOTATION_H
 #define PANTRACE_TRACE_WRITERS_ANNOTATION_H
 

@@ -2,14 +2,16 @@
 /*
  * The Trace Event Format of Chrome, which ui.perfetto.dev, speedscope and chrome://tracing read:
  * {"traceEvents": [{"ph": "B", "pid": 1, "tid": 2, "ts": 12.345, "name": ..., "args": ...}, ...]}.
- * Times are microseconds, doubles for its readers: they count from the first event, whose time is
- * in otherData, so that no nanosecond is rounded away. CPUs are threads of a process of their own.
+ * Times are microseconds, which readers take as doubles: they count from the first event, whose
+ * time is in otherData, so that nanoseconds are not rounded away. CPUs are threads of a made-up
+ * process.
  */
 #include <stdio.h>
 
-#include "trace/writers/timeline.h"
+#include "trace/spans.h"
+#include "trace/writers/writer.h"
 
-#define CPUS (TIMELINE_HOST_STEP - 1) /* the process of CPUs */
+#define CPUS (SPANS_HOST_STEP - 1) /* the process of CPUs */
 
 /* A frame of a call chain, below its caller. */
 struct node {
@@ -19,7 +21,7 @@ struct node {
 
 struct chrome_writer {
 	struct trace_writer writer;
-	struct timeline timeline;
+	struct spans spans;
 	struct json json;
 	s64 begin_ns;
 	bool has_begin, is_unplaced;
@@ -39,7 +41,7 @@ static void chrome_begin(struct trace_writer *w)
 	struct chrome_writer *const c = chrome_of(w);
 
 	c->json = (struct json)JSON_INIT(&w->out);
-	timeline_host(&c->timeline, "");
+	spans_host(&c->spans, "");
 	json_object(&c->json);
 	json_member_text(&c->json, "displayTimeUnit", "ns");
 	json_key(&c->json, "traceEvents");
@@ -48,13 +50,13 @@ static void chrome_begin(struct trace_writer *w)
 
 /* ---- tracks ---- */
 
-static s64 process_of(const struct timeline_track *t)
+static s64 process_of(const struct span_track *t)
 {
-	return timeline_process(t) + (t->kind == TRACK_THREAD ? 0 : CPUS);
+	return span_process(t) + (t->kind == TRACK_THREAD ? 0 : CPUS);
 }
 
 /* A CPU has two threads: who runs on it, and its interrupts. */
-static s64 thread_of(const struct timeline_track *t)
+static s64 thread_of(const struct span_track *t)
 {
 	return t->kind == TRACK_THREAD	     ? t->id
 	       : t->kind == TRACK_CPU	     ? 1 + 2 * t->id
@@ -62,7 +64,7 @@ static s64 thread_of(const struct timeline_track *t)
 					     : 0;
 }
 
-static void add_where(struct json *j, const char *phase, const struct timeline_track *t)
+static void add_where(struct json *j, const char *phase, const struct span_track *t)
 {
 	json_object(j);
 	json_member_text(j, "ph", phase);
@@ -70,7 +72,7 @@ static void add_where(struct json *j, const char *phase, const struct timeline_t
 	json_member_s64(j, "tid", thread_of(t));
 }
 
-static void add_metadata(struct chrome_writer *c, const struct timeline_track *t, const char *what,
+static void add_metadata(struct chrome_writer *c, const struct span_track *t, const char *what,
 			 const char *name, size_t n)
 {
 	struct json *const j = &c->json;
@@ -84,7 +86,7 @@ static void add_metadata(struct chrome_writer *c, const struct timeline_track *t
 	json_end(j, '}');
 }
 
-static void name_process(struct chrome_writer *c, const struct timeline_track *t, const char *name,
+static void name_process(struct chrome_writer *c, const struct span_track *t, const char *name,
 			 size_t n, const char *host)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -96,8 +98,8 @@ static void name_process(struct chrome_writer *c, const struct timeline_track *t
 	strbuf_release(&text);
 }
 
-/* Again when a thread has another name. */
-static void name_track(struct chrome_writer *c, const struct timeline_track *t,
+/* Once, and again when the thread changes its name. */
+static void name_track(struct chrome_writer *c, const struct span_track *t,
 		       const struct recorded_place *p)
 {
 	const s64 key[2] = {process_of(t), thread_of(t)};
@@ -116,7 +118,7 @@ static void name_track(struct chrome_writer *c, const struct timeline_track *t,
 		n = strlen(cpu);
 	}
 	at = hashmap_put(&c->named, key, sizeof(key), NULL);
-	if (*at && timeline_is_named(*at, name, n))
+	if (*at && spans_is_named(*at, name, n))
 		return;
 	free(*at);
 	*at = xstrndup(name, n);
@@ -196,7 +198,7 @@ static void add_time(struct json *j, const char *key, s64 ns)
 				      v / 1000, (u32)(v % 1000)));
 }
 
-static void add_flow(struct chrome_writer *c, const struct timeline_item *i, u64 flow, bool ends)
+static void add_flow(struct chrome_writer *c, const struct span_item *i, u64 flow, bool ends)
 {
 	struct json *const j = &c->json;
 
@@ -212,9 +214,8 @@ static void add_flow(struct chrome_writer *c, const struct timeline_item *i, u64
 	json_end(j, '}');
 }
 
-/* r: NULL where nothing is left of the event but the item. */
-static void add_arguments(struct chrome_writer *c, const struct timeline_item *i,
-			  struct recording *r)
+/* r: NULL at the end, for slices that did not end. */
+static void add_arguments(struct chrome_writer *c, const struct span_item *i, struct recording *r)
 {
 	struct json *const j = &c->json;
 
@@ -239,7 +240,7 @@ static void add_arguments(struct chrome_writer *c, const struct timeline_item *i
 	}
 }
 
-static void add_item(struct chrome_writer *c, const struct timeline_item *i, struct recording *r)
+static void add_item(struct chrome_writer *c, const struct span_item *i, struct recording *r)
 {
 	static const char *const phases[] = {[ITEM_INSTANT] = "i",
 					     [ITEM_SLICE] = "X",
@@ -272,8 +273,8 @@ static void chrome_event(struct trace_writer *w, struct recording *r)
 {
 	struct chrome_writer *const c = chrome_of(w);
 	const struct recorded_place place = recording_place(r);
-	struct timeline_item items[TIMELINE_ITEMS];
-	const size_t n = timeline_items(&c->timeline, r, &place, items);
+	struct span_item items[SPAN_ITEMS];
+	const size_t n = spans_items(&c->spans, r, &place, items);
 
 	if (!c->has_begin)
 		c->begin_ns = r->ns;
@@ -290,9 +291,9 @@ static void chrome_end(struct trace_writer *w)
 {
 	struct chrome_writer *const c = chrome_of(w);
 	struct json *const j = &c->json;
-	struct timeline_item item;
+	struct span_item item;
 
-	while (timeline_rest(&c->timeline, &item)) {
+	while (spans_rest(&c->spans, &item)) {
 		name_track(c, &item.track,
 			   &(struct recorded_place){.comm = item.comm,
 						    .comm_size = strlen(item.comm)});
@@ -320,7 +321,7 @@ static void chrome_release(struct trace_writer *w)
 	hashmap_release(&c->node_ids);
 	vector_free(&c->nodes);
 	vector_free(&c->chain);
-	timeline_release(&c->timeline);
+	spans_release(&c->spans);
 }
 
 const struct trace_format chrome_format = {

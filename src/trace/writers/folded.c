@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* "sh;main;work 17": chains of calls, the outermost function first, and how much they weigh. */
-#include "trace/writers/stacks.h"
+/* "sh;main;work 17": call chains, the outermost function first, and their weight. */
+#include "base/escape.h"
+#include "trace/writers/writer.h"
 
 struct folded_writer {
 	struct trace_writer writer;
@@ -16,7 +17,7 @@ static void folded_event(struct trace_writer *w, struct recording *r)
 {
 	u64 weight;
 
-	stacks_add(&folded_of(w)->stacks, w, r, &weight);
+	stacks_add(&folded_of(w)->stacks, r, &weight);
 }
 
 struct line {
@@ -34,20 +35,30 @@ static int by_text(const void *a, const void *b)
 	return order ?: (x->size > y->size) - (x->size < y->size);
 }
 
+/* Escaped, with ':' for the separator ';', and '_' for blanks if they are not allowed. */
+static void add_name(const struct stacks *s, u32 text, bool has_blanks, struct strbuf *out)
+{
+	size_t n, begin = out->len;
+	const char *const name = stacks_text(s, text, &n);
+
+	escape_line(out, name, n);
+	for (size_t i = begin; i < out->len; i++)
+		if (out->data[i] == ';')
+			out->data[i] = ':';
+		else if (out->data[i] == ' ' && !has_blanks)
+			out->data[i] = '_';
+}
+
 static void add_chain(const struct stacks *s, const struct stack_entry *e, struct strbuf *out)
 {
-	size_t n;
-	const char *text = stacks_text(s, e->comm, &n);
-
-	strbuf_add(out, text, n);
+	add_name(s, e->root, false, out);
 	for (size_t i = 0; i < e->depth; i++) {
-		text = stacks_text(s, s->frames.items[e->frames[i]].name, &n);
 		strbuf_addch(out, ';');
-		strbuf_add(out, text, n);
+		add_name(s, s->frames.items[e->frames[i]].name, true, out);
 	}
 }
 
-/* Functions of one name in two files are one line: they are added up here. */
+/* Functions of the same name in different files become one line: adds them up. */
 static void folded_end(struct trace_writer *w)
 {
 	const struct stacks *const s = &folded_of(w)->stacks;
@@ -73,6 +84,7 @@ static void folded_end(struct trace_writer *w)
 		strbuf_add(&w->out, lines.items[i].text, lines.items[i].size);
 		strbuf_addf(&w->out, " %" PRIu64 "\n", lines.items[i].weight);
 	}
+	writer_left_out(w, s);
 	vector_free(&lines);
 	hashmap_release(&weights);
 	strbuf_release(&text);

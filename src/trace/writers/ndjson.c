@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An object a line, the same as `report --json` prints: base/json.h has its rules. */
+/* One object per line, the same as `report --json` prints; the rules are in base/json.h. */
 #include "trace/writers/writer.h"
 
 const char ndjson_schema[] =

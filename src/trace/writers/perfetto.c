@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace of Perfetto: packets on one sequence (protos/perfetto/trace of google/perfetto).
- * Tracks are described before their first event; names, and call chains with their files and
- * build-ids, are interned: a packet brings those that it is the first to use. Fields become debug
- * annotations of their types.
+ * A Perfetto trace: packets of one sequence (protos/perfetto/trace of google/perfetto). Tracks are
+ * described before their first event. Names, and call chains with their files and build-ids, are
+ * interned by the first packet that uses them. Fields become debug annotations.
  */
 #include <stdio.h>
 
 #include "trace/writers/annotation.h"
 #include "trace/writers/protobuf.h"
-#include "trace/writers/stacks.h"
-#include "trace/writers/timeline.h"
+#include "trace/writers/writer.h"
+#include "trace/spans.h"
+#include "trace/writers/writer.h"
 
 enum {
 	TRACE_PACKET = 1,
@@ -75,14 +75,14 @@ enum {
 
 struct perfetto_writer {
 	struct trace_writer writer;
-	struct timeline timeline;
+	struct spans spans;
 	struct stacks stacks; /* numbers of frames and texts */
-	struct hashmap tracks; /* struct timeline_track, names of counters -> uuid */
+	struct hashmap tracks; /* struct span_track, names of counters -> uuid */
 	struct hashmap named; /* uuid -> the name it has */
 	struct hashmap interned; /* {field, text or number} -> iid */
 	u64 iids[INTERNED_MAPPING + 1]; /* the last one of each */
 	VECTOR(u64) callstack;
-	struct strbuf fresh; /* what is interned by the packet that is made */
+	struct strbuf fresh; /* what the current packet interns */
 	struct strbuf event, fields;
 	bool has_begin;
 };
@@ -92,7 +92,7 @@ static struct perfetto_writer *perfetto_of(struct trace_writer *w)
 	return container_of(w, struct perfetto_writer, writer);
 }
 
-/* ---- what is interned ---- */
+/* ---- interned data ---- */
 
 static u64 iid_of(struct perfetto_writer *p, u32 field, const void *key, size_t n, bool *ret_new)
 {
@@ -131,7 +131,7 @@ static u64 interned_text(struct perfetto_writer *p, u32 field, u32 text)
 	return interned(p, field, bytes, n);
 }
 
-/* Bytes, where we have digits. */
+/* Ours are hex digits, Perfetto's are bytes. */
 static u64 interned_build_id(struct perfetto_writer *p, u32 text)
 {
 	size_t n, size = 0;
@@ -155,7 +155,7 @@ static u64 interned_build_id(struct perfetto_writer *p, u32 text)
 	return iid;
 }
 
-/* A path's parts are joined by '/', and one stands before them: the whole is one part. */
+/* Perfetto puts '/' before each part of a path: the whole path is given as one part. */
 static u64 interned_path(struct perfetto_writer *p, u32 text)
 {
 	size_t n;
@@ -242,7 +242,7 @@ static size_t packet_begin(struct perfetto_writer *p)
 	return begin;
 }
 
-/* With all that it is the first to use. */
+/* With the data that it interns. */
 static void packet_of_event(struct perfetto_writer *p, s64 ns)
 {
 	struct strbuf *const out = &p->writer.out;
@@ -267,7 +267,7 @@ static void add_clock(struct strbuf *out, u32 id, u64 ns)
 	protobuf_end(out, begin);
 }
 
-/* The trace's own clock is that of its events; where that is the time of day, it says so. */
+/* Events are on the trace's default clock; if that is the time of day, this says so. */
 static void add_clocks(struct perfetto_writer *p, const struct recording *r)
 {
 	struct strbuf *const out = &p->writer.out;
@@ -286,7 +286,7 @@ static void add_clocks(struct perfetto_writer *p, const struct recording *r)
 
 /* ---- tracks ---- */
 
-static u64 uuid_of(struct perfetto_writer *p, const struct timeline_track *t, const char *name)
+static u64 uuid_of(struct perfetto_writer *p, const struct span_track *t, const char *name)
 {
 	struct strbuf key = STRBUF_INIT;
 	void **at;
@@ -299,39 +299,39 @@ static u64 uuid_of(struct perfetto_writer *p, const struct timeline_track *t, co
 	return (uintptr_t)*at;
 }
 
-static void add_process(struct perfetto_writer *p, const struct timeline_track *t, const char *name,
+static void add_process(struct perfetto_writer *p, const struct span_track *t, const char *name,
 			size_t n)
 {
 	struct strbuf *const out = &p->writer.out;
 	size_t begin;
 
 	begin = protobuf_begin(out, TRACK_PROCESS);
-	protobuf_u64(out, PROCESS_PID, (u64)timeline_process(t));
+	protobuf_u64(out, PROCESS_PID, (u64)span_process(t));
 	protobuf_string(out, PROCESS_NAME, name, n);
 	protobuf_end(out, begin);
 }
 
-static void add_thread(struct perfetto_writer *p, const struct timeline_track *t, const char *name,
+static void add_thread(struct perfetto_writer *p, const struct span_track *t, const char *name,
 		       size_t n)
 {
 	struct strbuf *const out = &p->writer.out;
 	const size_t begin = protobuf_begin(out, TRACK_OF_THREAD);
 
-	protobuf_u64(out, THREAD_PID, (u64)timeline_process(t));
-	protobuf_u64(out, THREAD_TID, (u64)(timeline_process(t) - t->process + t->id));
+	protobuf_u64(out, THREAD_PID, (u64)span_process(t));
+	protobuf_u64(out, THREAD_TID, (u64)(span_process(t) - t->process + t->id));
 	protobuf_string(out, THREAD_NAME, name, n);
 	protobuf_end(out, begin);
 }
 
-/* A track's description; again where the thread has another name. */
-static void describe(struct perfetto_writer *p, const struct timeline_track *t, u64 uuid,
-		     u64 parent, const char *name, size_t n, bool is_process)
+/* Describes a track, again when the thread changes its name. */
+static void describe(struct perfetto_writer *p, const struct span_track *t, u64 uuid, u64 parent,
+		     const char *name, size_t n, bool is_process)
 {
 	struct strbuf *const out = &p->writer.out;
 	size_t packet, track;
 	void **at = hashmap_put(&p->named, &uuid, sizeof(uuid), NULL);
 
-	if (*at && timeline_is_named(*at, name, n))
+	if (*at && spans_is_named(*at, name, n))
 		return;
 	free(*at);
 	*at = xstrndup(name, n);
@@ -353,11 +353,11 @@ static void describe(struct perfetto_writer *p, const struct timeline_track *t, 
 }
 
 /* The process of a thread, or the group of CPUs. */
-static u64 parent_of(struct perfetto_writer *p, const struct timeline_track *t,
+static u64 parent_of(struct perfetto_writer *p, const struct span_track *t,
 		     const struct recorded_place *place)
 {
-	const struct timeline_track group = {.kind = TRACK_NONE, .host = t->host, .id = -2};
-	const struct timeline_track process = {TRACK_THREAD, t->host, t->process, t->process};
+	const struct span_track group = {.kind = TRACK_NONE, .host = t->host, .id = -2};
+	const struct span_track process = {TRACK_THREAD, t->host, t->process, t->process};
 	u64 uuid;
 
 	if (t->kind == TRACK_CPU || t->kind == TRACK_INTERRUPTS) {
@@ -375,11 +375,11 @@ static u64 parent_of(struct perfetto_writer *p, const struct timeline_track *t,
 	return uuid;
 }
 
-/* Described before it is used for the first time. */
-static u64 track_of(struct perfetto_writer *p, const struct timeline_item *i,
+/* The track of an item; describes it before its first use. */
+static u64 track_of(struct perfetto_writer *p, const struct span_item *i,
 		    const struct recorded_place *place)
 {
-	const struct timeline_track *const t = &i->track;
+	const struct span_track *const t = &i->track;
 	const u64 uuid = uuid_of(p, t, t->kind == TRACK_COUNTER ? i->name : "");
 	char name[80];
 
@@ -412,7 +412,7 @@ static void add_fields(struct perfetto_writer *p, struct recording *r)
 	annotations_add(&p->event, EVENT_ANNOTATION, p->fields.data, p->fields.len);
 }
 
-static void add_flows(struct perfetto_writer *p, const struct timeline_item *i)
+static void add_flows(struct perfetto_writer *p, const struct span_item *i)
 {
 	if (i->flow_from)
 		protobuf_fixed64(&p->event, EVENT_FLOW, i->flow_from);
@@ -420,7 +420,7 @@ static void add_flows(struct perfetto_writer *p, const struct timeline_item *i)
 		protobuf_fixed64(&p->event, EVENT_FLOW_ENDS, i->flow_to);
 }
 
-static void add_item(struct perfetto_writer *p, const struct timeline_item *i, u64 track,
+static void add_item(struct perfetto_writer *p, const struct span_item *i, u64 track,
 		     struct recording *r)
 {
 	static const u64 types[] = {[ITEM_INSTANT] = TYPE_INSTANT,
@@ -463,15 +463,15 @@ static void perfetto_begin(struct trace_writer *w)
 	p->stacks.by_address = true;
 	p->fresh = p->event = p->fields = (struct strbuf)STRBUF_INIT;
 	stacks_text_id(&p->stacks, "", 0);
-	timeline_host(&p->timeline, "");
+	spans_host(&p->spans, "");
 }
 
 static void perfetto_event(struct trace_writer *w, struct recording *r)
 {
 	struct perfetto_writer *const p = perfetto_of(w);
 	const struct recorded_place place = recording_place(r);
-	struct timeline_item items[TIMELINE_ITEMS];
-	const size_t n = timeline_items(&p->timeline, r, &place, items);
+	struct span_item items[SPAN_ITEMS];
+	const size_t n = spans_items(&p->spans, r, &place, items);
 
 	if (!p->has_begin)
 		add_clocks(p, r);
@@ -483,9 +483,9 @@ static void perfetto_event(struct trace_writer *w, struct recording *r)
 static void perfetto_end(struct trace_writer *w)
 {
 	struct perfetto_writer *const p = perfetto_of(w);
-	struct timeline_item item;
+	struct span_item item;
 
-	while (timeline_rest(&p->timeline, &item)) {
+	while (spans_rest(&p->spans, &item)) {
 		const struct recorded_place place = {.comm = item.comm,
 						     .comm_size = strlen(item.comm)};
 
@@ -507,7 +507,7 @@ static void perfetto_release(struct trace_writer *w)
 	strbuf_release(&p->event);
 	strbuf_release(&p->fields);
 	stacks_release(&p->stacks);
-	timeline_release(&p->timeline);
+	spans_release(&p->spans);
 }
 
 const struct trace_format perfetto_format = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The profile of pprof (github.com/google/pprof, proto/profile.proto): chains that are counted, of
- * addresses in files with their build-ids, so that others can name them again. The thread's name is
- * a label. It is written when all is known: its strings are numbered.
+ * The profile of pprof (github.com/google/pprof, proto/profile.proto): counted call chains, of
+ * addresses in files with build-ids, so that others can look up symbols. The thread's name is a
+ * label. It is written at the end, as its strings are numbered.
  */
 #include "trace/writers/protobuf.h"
-#include "trace/writers/stacks.h"
+#include "trace/writers/writer.h"
 
 /* Fields of profile.proto. */
 enum {
@@ -54,7 +54,7 @@ struct pprof_writer {
 /* A file that has locations. */
 struct object {
 	u32 text, build_id; /* 0 = not known */
-	u64 end; /* behind the last address */
+	u64 end; /* the last address + 1 */
 	bool has_functions;
 };
 
@@ -71,10 +71,7 @@ static struct pprof_writer *pprof_of(struct trace_writer *w)
 
 static void pprof_begin(struct trace_writer *w)
 {
-	struct pprof_writer *const p = pprof_of(w);
-
-	p->stacks.by_address = true;
-	stacks_text_id(&p->stacks, "", 0); /* the first string is the empty one */
+	pprof_of(w)->stacks.by_address = true;
 }
 
 static void pprof_event(struct trace_writer *w, struct recording *r)
@@ -82,7 +79,7 @@ static void pprof_event(struct trace_writer *w, struct recording *r)
 	struct pprof_writer *const p = pprof_of(w);
 	u64 weight;
 
-	if (stacks_add(&p->stacks, w, r, &weight) < 0)
+	if (stacks_add(&p->stacks, r, &weight) < 0)
 		return;
 	if (!p->has_time)
 		p->first_ns = r->ns;
@@ -186,7 +183,7 @@ static void add_samples(const struct stacks *s, u32 label, struct strbuf *out)
 				s->is_sampled ? 2 : 1);
 		part = protobuf_begin(out, SAMPLE_LABEL);
 		protobuf_u64(out, LABEL_KEY, label);
-		protobuf_u64(out, LABEL_TEXT, e.comm);
+		protobuf_u64(out, LABEL_TEXT, e.root);
 		protobuf_end(out, part);
 		protobuf_end(out, begin);
 	}
@@ -208,7 +205,7 @@ static void pprof_end(struct trace_writer *w)
 	struct stacks *const s = &p->stacks;
 	struct strbuf *const out = &w->out;
 	struct tables t = {0};
-	const u32 kind = text_id(s, s->kind ? s->kind->name : "samples"),
+	const u32 kind = text_id(s, s->kind ?: "samples"),
 		  unit = text_id(s, stacks_is_time(s) ? "nanoseconds" : "count"),
 		  label = text_id(s, "comm");
 
@@ -227,6 +224,8 @@ static void pprof_end(struct trace_writer *w)
 
 		protobuf_string(out, PROFILE_STRING, text, n);
 	}
+	writer_left_out(w, s);
+	w->is_full |= s->sum > INT64_MAX; /* pprof's numbers are signed */
 	if (!p->is_unplaced)
 		protobuf_u64(out, PROFILE_TIME, (u64)p->first_ns);
 	protobuf_u64(out, PROFILE_DURATION, (u64)(p->last_ns - p->first_ns));

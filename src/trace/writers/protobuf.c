@@ -5,28 +5,17 @@
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2 };
 
-#define LENGTH_BYTES 4 /* of a varint that may be longer than it needs to be: 28 bits */
-
-void protobuf_varint(struct strbuf *out, u64 v)
-{
-	char bytes[10];
-	size_t n = 0;
-
-	for (; v >= 0x80; v >>= 7)
-		bytes[n++] = (char)(v | 0x80);
-	bytes[n++] = (char)v;
-	strbuf_add(out, bytes, n);
-}
+#define LENGTH_BYTES 4 /* a varint of 28 bits; it may be longer than necessary */
 
 static void add_tag(struct strbuf *out, u32 field, enum wire_type type)
 {
-	protobuf_varint(out, (u64)field << 3 | type);
+	strbuf_add_leb128(out, (u64)field << 3 | type);
 }
 
 void protobuf_u64(struct strbuf *out, u32 field, u64 v)
 {
 	add_tag(out, field, WIRE_VARINT);
-	protobuf_varint(out, v);
+	strbuf_add_leb128(out, v);
 }
 
 void protobuf_fixed64(struct strbuf *out, u32 field, u64 v)
@@ -47,7 +36,7 @@ void protobuf_double(struct strbuf *out, u32 field, double v)
 void protobuf_bytes(struct strbuf *out, u32 field, const void *p, size_t n)
 {
 	add_tag(out, field, WIRE_LENGTH);
-	protobuf_varint(out, n);
+	strbuf_add_leb128(out, n);
 	strbuf_add(out, p, n);
 }
 
@@ -64,7 +53,7 @@ void protobuf_packed(struct strbuf *out, u32 field, const u64 *values, size_t n)
 	const size_t begin = protobuf_begin(out, field);
 
 	for (size_t i = 0; i < n; i++)
-		protobuf_varint(out, values[i]);
+		strbuf_add_leb128(out, values[i]);
 	protobuf_end(out, begin);
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file of speedscope.app: every sample in the order of time, so that its "time order" is what
- * happened (https://www.speedscope.app/file-format-schema.json). The outermost frame is the
- * thread's name.
+ * The format of speedscope.app: all samples in time order
+ * (https://www.speedscope.app/file-format-schema.json). The outermost frame is the thread's name.
  */
-#include "trace/writers/stacks.h"
+#include "trace/writers/writer.h"
 
 struct sample {
 	u32 stack;
@@ -26,7 +25,7 @@ static void speedscope_event(struct trace_writer *w, struct recording *r)
 {
 	struct speedscope_writer *const s = speedscope_of(w);
 	u64 weight;
-	const s64 stack = stacks_add(&s->stacks, w, r, &weight);
+	const s64 stack = stacks_add(&s->stacks, r, &weight);
 
 	if (stack >= 0)
 		vector_push(&s->samples, (struct sample){(u32)stack, weight});
@@ -40,7 +39,7 @@ static void add_text(struct json *j, const struct stacks *s, const char *key, u3
 	json_member_string(j, key, bytes, n);
 }
 
-/* Frames, then threads' names, which are frames, too: text by text, most are not used as such. */
+/* First the frames, then all texts as frames: some are names of threads, the outermost frames. */
 static void add_frames(struct json *j, const struct stacks *s)
 {
 	json_key(j, "frames");
@@ -59,7 +58,7 @@ static void add_frames(struct json *j, const struct stacks *s)
 	json_end(j, ']');
 }
 
-/* Digits even beyond 2^53: the schema wants a number. */
+/* Not by json_u64(), which makes strings beyond 2^53: the schema wants a number. */
 static void add_number(struct json *j, u64 v)
 {
 	char digits[24];
@@ -75,7 +74,7 @@ static void add_samples(struct json *j, const struct speedscope_writer *w)
 		const struct stack_entry e = stacks_entry(&w->stacks, w->samples.items[i].stack);
 
 		json_array(j);
-		json_u64(j, w->stacks.frames.len + e.comm);
+		json_u64(j, w->stacks.frames.len + e.root);
 		for (size_t k = 0; k < e.depth; k++)
 			json_u64(j, e.frames[k]);
 		json_end(j, ']');
@@ -91,7 +90,7 @@ static void add_samples(struct json *j, const struct speedscope_writer *w)
 static void speedscope_end(struct trace_writer *writer)
 {
 	const struct speedscope_writer *const w = speedscope_of(writer);
-	const char *const name = w->stacks.kind ? w->stacks.kind->name : "";
+	const char *const name = w->stacks.kind ?: "";
 	struct json j = JSON_INIT(&writer->out);
 	u64 sum = 0;
 
@@ -120,6 +119,7 @@ static void speedscope_end(struct trace_writer *writer)
 	json_end(&j, ']');
 	json_end(&j, '}');
 	json_end_line(&j);
+	writer_left_out(writer, &w->stacks);
 }
 
 static void speedscope_release(struct trace_writer *w)

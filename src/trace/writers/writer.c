@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which format is meant, and the way of its bytes into a file. */
+/* Finds the format by name, and writes and compresses its output. */
 #include "trace/writers/writer.h"
 
 #include <zlib.h>
@@ -7,8 +7,9 @@
 #include "base/file.h"
 
 static const struct trace_format *const formats[] = {
-	&ndjson_format, &csv_format,	&folded_format,	 &speedscope_format,
-	&pprof_format,	&chrome_format, &perfetto_format};
+	&ndjson_format,	 &csv_format,	    &folded_format,   &speedscope_format,
+	&pprof_format,	 &chrome_format,    &perfetto_format, &ctf_format,
+	&parquet_format, &trace_dat_format, &perf_data_format};
 
 #define CHUNK (256 << 10) /* bytes that are written at once */
 
@@ -27,7 +28,7 @@ const struct trace_format *trace_format_named(const char *name)
 	return NULL;
 }
 
-/* The longest suffix: "x.speedscope.json" is no "x.json". */
+/* By the longest suffix: "x.speedscope.json" is not "x.json". */
 static const struct trace_format *with_suffix(const char *path)
 {
 	const struct trace_format *best = NULL;
@@ -81,7 +82,6 @@ static void pack(struct trace_writer *w, bool is_end)
 	} while (!z->avail_out);
 }
 
-/* zlib takes 4 GiB at once: a format's end may have more. */
 static int flush(struct trace_writer *w, bool is_end)
 {
 	if (w->packer)
@@ -96,7 +96,7 @@ static struct writer_packer *packer_new(void)
 {
 	struct writer_packer *p = xzalloc(sizeof(*p));
 
-	/* 16: with gzip's header, which bears no time */
+	/* 16: gzip's header, without a time */
 	if (deflateInit2(&p->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		abort();
@@ -142,6 +142,8 @@ void trace_writer_gaps(const struct trace_writer *w, struct diag *d)
 		diag_warning(d, NO_SPAN, "%s: left out: %" PRIu64 " %s", w->format->name, g->count,
 			     g->count == 1 ? g->one : g->several);
 	}
+	if (w->is_full)
+		diag_error(d, NO_SPAN, "%s: the sum of all weights is too large", w->format->name);
 }
 
 void trace_writer_release(struct trace_writer *w)
@@ -158,29 +160,26 @@ void trace_writer_release(struct trace_writer *w)
 
 /* ---- for formats ---- */
 
-void writer_gap(struct trace_writer *w, const char *one, const char *several)
+void writer_gap(struct trace_writer *w, u64 n, const char *one, const char *several)
 {
-	for (size_t i = 0; i < w->gaps.len; i++)
-		if (w->gaps.items[i].one == one) {
-			w->gaps.items[i].count++;
-			return;
-		}
-	vector_push(&w->gaps, (struct writer_gap){one, several, 1});
+	size_t i = 0;
+
+	if (!n)
+		return;
+	while (i < w->gaps.len && w->gaps.items[i].one != one)
+		i++;
+	if (i == w->gaps.len)
+		vector_push(&w->gaps, (struct writer_gap){.one = one, .several = several});
+	w->gaps.items[i].count += n;
 }
 
-bool recorded_number(struct recording *r, const char *name, s64 *ret)
+void writer_left_out(struct trace_writer *w, const struct stacks *s)
 {
-	const struct field_value v = r->reader->value(r, name, true);
-
-	*ret = (s64)v.integer;
-	return v.kind == FIELD_INTEGER;
-}
-
-bool recorded_text(struct recording *r, const char *name, const char **ret, size_t *ret_size)
-{
-	const struct field_value v = r->reader->value(r, name, true);
-
-	*ret = v.kind == FIELD_TEXT ? v.text : "";
-	*ret_size = v.kind == FIELD_TEXT ? v.size : 0;
-	return v.kind == FIELD_TEXT;
+	writer_gap(w, s->without_stack, "event without a call chain",
+		   "events without a call chain");
+	writer_gap(
+		w, s->other_kinds,
+		"event of another kind than the first one with a call chain; -e chooses the kind",
+		"events of other kinds than the first one with a call chain; -e chooses the kind");
+	w->is_full |= s->is_full;
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Recordings as files of other programs: one interface to all of these formats.
+ * Writes recordings in the formats of other programs.
  *
  *	w = trace_writer_new(format, &options, fd);
  *	while ((r = recordings_next(all, d)))
  *		rc = trace_writer_event(w, r);
  *	rc = trace_writer_end(w);
- *	trace_writer_release(w, d);	// says what could not be carried
+ *	trace_writer_gaps(w, d);	// warns of what the format could not hold
+ *	trace_writer_release(w);
  *
  * A format is a row: how a file begins, what each event becomes, how the file ends. Events come in
- * the order of time, and nothing is kept of them but what the format wants at its end (names,
- * stacks that are counted). A new format is a file with such a row, and a line in writer.c.
+ * time order; a format keeps only what it needs at its end (names, counted stacks). A new format is
+ * a file with such a row, and a line in writer.c.
  */
 #ifndef PANTRACE_TRACE_WRITERS_WRITER_H
 #define PANTRACE_TRACE_WRITERS_WRITER_H
@@ -18,17 +19,26 @@
 #include "base/hashmap.h"
 #include "base/vector.h"
 #include "trace/recording.h"
+#include "trace/stacks.h"
+
+struct new_directory;
 
 struct trace_writer;
 
 struct trace_format {
 	const char *name; /* "chrome" */
-	const char *suffixes[3]; /* of names of files, without what compresses them */
+	const char *suffixes[3]; /* suffixes of file names, without that of a compressor */
 	bool is_binary; /* not for a terminal */
-	bool has_times; /* an event's time is in it, since the epoch where that is known */
-	bool is_packed; /* the file is gzip's in any case */
-	size_t size; /* of its own struct, which begins with a struct trace_writer */
-	/* Each appends to w->out; errors of writes are the frame's. Any may be NULL. */
+	bool has_times; /* events have times since the epoch, if those are known */
+	bool is_packed; /* always compressed by gzip */
+	bool is_directory; /* writes several files into options.directory */
+	bool is_seekable; /* the format itself writes the file, at several places */
+	bool no_symbols; /* names of addresses are of no use to it */
+	size_t size; /* size of its own struct, which begins with a struct trace_writer */
+	/*
+	 * Each appends to w->out. The frame handles errors of writes, except for files in a
+	 * directory: those set w->error. Any may be NULL.
+	 */
 	void (*begin)(struct trace_writer *w);
 	void (*event)(struct trace_writer *w, struct recording *r);
 	void (*end)(struct trace_writer *w);
@@ -37,10 +47,17 @@ struct trace_format {
 
 struct trace_writer_options {
 	struct recordings *all;
-	struct string_list fields; /* CSV: those that have a column of their own */
+	struct string_list fields; /* CSV: fields with a column of their own */
 	bool is_packed; /* by gzip */
+	bool on_terminal; /* control characters are escaped */
+	struct new_directory
+		*directory; /* for formats that are a directory; base/new_directory.h */
+	bool lttng_names; /* ctf: LTTng's names of events and fields */
+	bool v6; /* trace.dat: version 6 */
+	int beside; /* formats that are seekable: the directory of the file, a descriptor */
 };
 
+/* What the format could not hold, in words for one and for several. */
 struct writer_gap {
 	const char *one, *several;
 	u64 count;
@@ -50,41 +67,41 @@ struct trace_writer {
 	const struct trace_format *format;
 	struct trace_writer_options options;
 	struct strbuf out;
-	VECTOR(struct writer_gap) gaps; /* what could not be carried */
-	/* the frame's own */
+	VECTOR(struct writer_gap) gaps;
+	bool is_full; /* the sum of weights overflowed: not all were written */
+	/* ---- internal ---- */
 	struct writer_packer *packer;
 	int fd, error;
 };
 
-/* By its name, or by the name of a file; NULL = none. */
+/* Finds a format by its name, or by the name of a file; NULL = none. */
 const struct trace_format *trace_format_named(const char *name);
 const struct trace_format *trace_format_of_file(const char *path, bool *ret_is_packed);
-/* Until it returns NULL. */
+/* Returns format number i, or NULL after the last one. */
 const struct trace_format *trace_format_at(size_t i);
 
 struct trace_writer *trace_writer_new(const struct trace_format *format,
 				      const struct trace_writer_options *options, int fd);
-/* 0, or -errno of a write: nothing more is written then. */
+/* Returns 0, or -errno of a write, after which nothing more is written. */
 int trace_writer_event(struct trace_writer *w, struct recording *r);
-/* Writes what is still held. 0 or -errno. */
+/* Writes what is still buffered. Returns 0 or -errno. */
 int trace_writer_end(struct trace_writer *w);
-/* In d: what could not be carried, each once. */
+/* Adds a warning for each kind of thing that the format could not hold. */
 void trace_writer_gaps(const struct trace_writer *w, struct diag *d);
 void trace_writer_release(struct trace_writer *w);
 
 /* ---- for formats ---- */
 
-/* What could not be carried: "event without a call chain", "events ..."; they stay. */
-void writer_gap(struct trace_writer *w, const char *one, const char *several);
-/* A number among the event's fields. False: it has none. */
-bool recorded_number(struct recording *r, const char *name, s64 *ret);
-/* A text among them. False: none. */
-bool recorded_text(struct recording *r, const char *name, const char **ret, size_t *ret_size);
+/* Counts n things that the format cannot hold. Both texts must stay valid. */
+void writer_gap(struct trace_writer *w, u64 n, const char *one, const char *several);
+/* Called at the end: reports through trace_writer_gaps() what the stacks left out. */
+void writer_left_out(struct trace_writer *w, const struct stacks *s);
 
-/* The JSON Schema (draft 2020-12) of a line of ndjson. */
+/* The JSON Schema (draft 2020-12) of one line of ndjson. */
 extern const char ndjson_schema[];
 
 extern const struct trace_format ndjson_format, csv_format, folded_format, speedscope_format,
-	pprof_format, chrome_format, perfetto_format;
+	pprof_format, chrome_format, perfetto_format, ctf_format, parquet_format, trace_dat_format,
+	perf_data_format;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all drawings of a flame graph say of a frame: its share, and its colour. */
+/* The share and the colour of a frame, the same in every form of the picture. */
 #include <stdio.h>
 
 #include "base/hashmap.h"
@@ -37,7 +37,7 @@ void flame_describe(const struct flame *f, const struct flame_node *node,
 			    now - share(node->total[FLAME_OLD], all->total[FLAME_OLD]));
 }
 
-/* Hue, and how it varies from name to name: warm for programs, each other kind by itself. */
+/* Hue of each kind of frame, and how far it varies by name: programs are warm. */
 static const struct {
 	u8 red, green, blue; /* the darkest */
 	u8 more_red, more_green, more_blue; /* at most */
@@ -50,7 +50,7 @@ static const struct {
 	[FLAME_COMPILED] = {115, 195, 115, 60, 45, 60},
 };
 
-/* Red: more than before; blue: less. The difference of the shares, at its fullest at 20 %. */
+/* Red: more than before; blue: less. By the difference of the shares; full colour at 20 %. */
 static u32 difference_colour(const struct flame *f, const struct flame_node *node)
 {
 	size_t n;

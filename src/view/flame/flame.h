@@ -4,6 +4,7 @@
  * or as text.
  *
  *	struct flame *f = flame_new();
+ *	frames[0].name = flame_name_number(f, "main", 4);
  *	flame_add(f, frames, n, 1, FLAME_NEW);	// any number of stacks, outermost frame first
  *	flame_finish(f);
  *	flame_svg(f, &options, out);
@@ -15,9 +16,10 @@
 #define PANTRACE_VIEW_FLAME_FLAME_H
 
 #include "base/strbuf.h"
+#include "view/terminal/colour.h"
 
 enum flame_kind {
-	FLAME_OTHER, /* the process, the thread, or not known */
+	FLAME_OTHER, /* a process, a thread, or a frame of unknown kind */
 	FLAME_USER,
 	FLAME_LIBRARY,
 	FLAME_KERNEL,
@@ -27,8 +29,7 @@ enum flame_kind {
 };
 
 struct flame_frame {
-	const char *name; /* any bytes */
-	size_t len;
+	u32 name; /* flame_name_number() */
 	enum flame_kind kind;
 };
 
@@ -38,13 +39,12 @@ enum flame_side { FLAME_NEW, FLAME_OLD, FLAME_SIDES };
 struct flame_node {
 	u32 name; /* see flame_name() */
 	u32 depth; /* 0 = all */
+	u32 branch; /* its number while stacks were added */
 	u8 kind;
-	u64 self[FLAME_SIDES]; /* weight of the stacks that end here */
-	u64 total[FLAME_SIDES]; /* and of those that go on */
+	u64 self[FLAME_SIDES]; /* weight of the stacks that end in this frame */
+	u64 total[FLAME_SIDES]; /* weight of the stacks that contain this frame */
 	u64 start; /* weight (FLAME_NEW) of everything to its left */
 };
-
-enum flame_colours { FLAME_PLAIN, FLAME_256, FLAME_24_BIT };
 
 struct flame;
 
@@ -54,14 +54,18 @@ struct flame_options {
 	bool icicle; /* the root on top */
 	double min_width; /* in pixels; what is narrower is left out of SVG */
 	u32 columns; /* of text */
-	enum flame_colours colours; /* of text */
+	enum colours colours; /* of text */
 };
 
 struct flame *flame_new(void);
 void flame_release(struct flame *f);
+/* Of any bytes, which are copied; the same for the same name. */
+u32 flame_name_number(struct flame *f, const char *name, size_t len);
 /* False: the sum of all weights does not fit 64 bits; nothing was added. */
 bool flame_add(struct flame *f, const struct flame_frame *frames, size_t n, u64 weight,
 	       enum flame_side side);
+/* The number of the stack that was added before: the same for the same frames. */
+u32 flame_last(const struct flame *f);
 /* Puts frames into order, by name. Nothing may be added then. */
 void flame_finish(struct flame *f);
 
@@ -69,9 +73,11 @@ void flame_finish(struct flame *f);
 
 const struct flame_node *flame_nodes(const struct flame *f, size_t *ret_n);
 const char *flame_name(const struct flame *f, const struct flame_node *node, size_t *ret_len);
-/* Has it weights of FLAME_OLD? */
+/* For each number that flame_last() gave: the index of its node. malloc'ed. */
+u32 *flame_node_of_stack(const struct flame *f);
+/* Were stacks of FLAME_OLD added? */
 bool flame_is_comparison(const struct flame *f);
-u32 flame_depth(const struct flame *f); /* of the deepest frame */
+u32 flame_depth(const struct flame *f); /* depth of the deepest frame */
 
 /* "12,345 samples, 6.78%": of its parent's root, and what it was before */
 void flame_describe(const struct flame *f, const struct flame_node *node,
@@ -79,6 +85,8 @@ void flame_describe(const struct flame *f, const struct flame_node *node,
 /* 0xrrggbb, the same for the same name. */
 u32 flame_colour(const struct flame *f, const struct flame_node *node);
 
+/* What a page's script reads as a tree (page.c has the layout). */
+void flame_page_data(const struct flame *f, const char *unit, struct strbuf *data);
 void flame_svg(const struct flame *f, const struct flame_options *options, struct strbuf *out);
 void flame_text(const struct flame *f, const struct flame_options *options, struct strbuf *out);
 void flame_page(const struct flame *f, const struct flame_options *options, struct strbuf *out);

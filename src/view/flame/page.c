@@ -22,10 +22,11 @@ struct function {
 	u32 name; /* its number in the data */
 	const struct flame_node *node; /* one of them, for its name */
 	u64 self, total; /* total: outermost frames only */
-	size_t inside; /* its outermost frame ends before this node */
+	u32 kinds; /* bits */
+	size_t outer; /* its last outermost frame; 0 = none */
 };
 
-/* The page's own numbers of names: in order of appearance. */
+/* The page numbers names in order of appearance. */
 struct numbers {
 	u32 *of; /* by the tree's number, + 1 */
 	VECTOR(struct function) functions;
@@ -40,19 +41,17 @@ static u32 most_names(const struct flame_node *nodes, size_t n)
 	return most;
 }
 
-static size_t end_of(const struct flame_node *nodes, size_t n, size_t i)
+/* Is node OUTER an ancestor of node I? */
+static bool is_above(const struct flame_node *nodes, const size_t *path, size_t outer, size_t i)
 {
-	const u32 depth = nodes[i].depth;
-
-	for (i++; i < n && nodes[i].depth > depth;)
-		i++;
-	return i;
+	return outer && nodes[outer].depth < nodes[i].depth && path[nodes[outer].depth] == outer;
 }
 
 static void count_functions(const struct flame *f, struct numbers *numbers)
 {
 	size_t n;
 	const struct flame_node *nodes = flame_nodes(f, &n);
+	size_t *const path = xzalloc((flame_depth(f) + 1) * sizeof(*path)); /* to the node */
 
 	numbers->of = xzalloc((most_names(nodes, n) + 1) * sizeof(*numbers->of));
 	for (size_t i = 0; i < n; i++) {
@@ -66,44 +65,56 @@ static void count_functions(const struct flame *f, struct numbers *numbers)
 		}
 		function = &numbers->functions.items[*number - 1];
 		function->self += nodes[i].self[FLAME_NEW];
-		if (i >= function->inside) {
+		function->kinds |= 1u << nodes[i].kind;
+		path[nodes[i].depth] = i;
+		if (!is_above(nodes, path, function->outer, i)) {
 			function->total += nodes[i].total[FLAME_NEW];
-			function->inside = end_of(nodes, n, i);
+			function->outer = i;
 		}
 	}
+	free(path);
 }
 
-static void add_text(struct strbuf *data, const char *text, size_t len)
-{
-	page_add_number(data, len);
-	strbuf_add(data, text, len);
-}
-
-static void add_data(const struct flame *f, const struct flame_options *o,
-		     const struct numbers *numbers, struct strbuf *data)
+static void add_data(const struct flame *f, const char *unit, const struct numbers *numbers,
+		     struct strbuf *data)
 {
 	const bool compares = flame_is_comparison(f);
 	u32 depth = 0;
 	size_t n, len;
 	const struct flame_node *nodes = flame_nodes(f, &n);
 
-	add_text(data, o->unit, strlen(o->unit));
-	page_add_number(data, compares);
-	page_add_number(data, numbers->functions.len);
+	page_add_text(data, unit, strlen(unit));
+	strbuf_add_leb128(data, compares);
+	strbuf_add_leb128(data, numbers->functions.len);
 	for (size_t i = 0; i < numbers->functions.len; i++) {
 		const char *name = flame_name(f, numbers->functions.items[i].node, &len);
 
-		add_text(data, name, len);
+		page_add_text(data, name, len);
 	}
-	page_add_number(data, n);
+	strbuf_add_leb128(data, n);
 	for (size_t i = 0; i < n; i++) {
-		page_add_number(data, (u64)(numbers->of[nodes[i].name] - 1) * 8 + nodes[i].kind);
-		page_add_number(data, i ? depth + 1 - nodes[i].depth : 0);
-		page_add_number(data, nodes[i].self[FLAME_NEW]);
+		strbuf_add_leb128(data, (u64)(numbers->of[nodes[i].name] - 1) * 8 + nodes[i].kind);
+		strbuf_add_leb128(data, i ? depth + 1 - nodes[i].depth : 0);
+		strbuf_add_leb128(data, nodes[i].self[FLAME_NEW]);
 		if (compares)
-			page_add_number(data, nodes[i].self[FLAME_OLD]);
+			strbuf_add_leb128(data, nodes[i].self[FLAME_OLD]);
 		depth = nodes[i].depth;
 	}
+}
+
+static void numbers_release(struct numbers *numbers)
+{
+	free(numbers->of);
+	vector_free(&numbers->functions);
+}
+
+void flame_page_data(const struct flame *f, const char *unit, struct strbuf *data)
+{
+	struct numbers numbers = {0};
+
+	count_functions(f, &numbers);
+	add_data(f, unit, &numbers, data);
+	numbers_release(&numbers);
 }
 
 /* ---- the table ---- */
@@ -119,6 +130,24 @@ static int by_self(const void *a, const void *b)
 	return (int)(x->name > y->name) - (int)(x->name < y->name);
 }
 
+/* "kernel"; "kernel, library" if functions of both have this name */
+static void add_kinds(u32 kinds, struct strbuf *out)
+{
+	static const char *const names[FLAME_KINDS] = {
+		[FLAME_OTHER] = "",	   [FLAME_USER] = "program",	[FLAME_LIBRARY] = "library",
+		[FLAME_KERNEL] = "kernel", [FLAME_INLINED] = "inlined", [FLAME_COMPILED] = "JIT"};
+	bool is_first = true;
+
+	strbuf_addstr(out, "<td>");
+	for (u32 kind = FLAME_USER; kind < FLAME_KINDS; kind++) {
+		if (!(kinds >> kind & 1))
+			continue;
+		strbuf_addf(out, "%s%s", is_first ? "" : ", ", names[kind]);
+		is_first = false;
+	}
+	strbuf_addstr(out, "</td>");
+}
+
 static void add_row(const struct flame *f, const struct function *function, u64 all,
 		    struct strbuf *out)
 {
@@ -131,10 +160,12 @@ static void add_row(const struct flame *f, const struct function *function, u64 
 		    (unsigned long long)function->self,
 		    all ? (double)function->self / (double)all : 0,
 		    all ? 100.0 * (double)function->self / (double)all : 0);
-	strbuf_addf(out, "<td>%llu</td><td data-value=\"%.6f\">%.2f%%</td></tr>\n",
+	strbuf_addf(out, "<td>%llu</td><td data-value=\"%.6f\">%.2f%%</td>",
 		    (unsigned long long)function->total,
 		    all ? (double)function->total / (double)all : 0,
 		    all ? 100.0 * (double)function->total / (double)all : 0);
+	add_kinds(function->kinds, out);
+	strbuf_addstr(out, "</tr>\n");
 }
 
 static void add_table(const struct flame *f, const struct flame_options *o, struct numbers *numbers,
@@ -151,7 +182,8 @@ static void add_table(const struct flame *f, const struct flame_options *o, stru
 			    TABLE_ROWS, rows, o->unit);
 	strbuf_addf(out,
 		    "<div class=\"scroll\"><table><thead><tr><th>Function</th><th>Own %s</th>"
-		    "<th>Own share</th><th>With callees</th><th>Share</th></tr></thead><tbody>\n",
+		    "<th>Own share</th><th>With callees</th><th>Share</th><th>Kind</th></tr>"
+		    "</thead><tbody>\n",
 		    o->unit);
 	for (size_t i = 0; i < rows && i < TABLE_ROWS; i++)
 		add_row(f, &functions[i], all, out);
@@ -160,23 +192,13 @@ static void add_table(const struct flame *f, const struct flame_options *o, stru
 
 void flame_page(const struct flame *f, const struct flame_options *o, struct strbuf *out)
 {
-	struct strbuf still = STRBUF_INIT, table = STRBUF_INIT, data = STRBUF_INIT;
+	struct page page = PAGE_INIT("flame", o->title);
 	struct numbers numbers = {0};
 
 	count_functions(f, &numbers);
-	add_data(f, o, &numbers, &data);
-	add_table(f, o, &numbers, &table);
-	flame_svg(f, o, &still);
-	page_write(&(struct page){.script = "flame",
-				  .title = o->title,
-				  .still = &still,
-				  .table = &table,
-				  .data = data.data,
-				  .len = data.len},
-		   out);
-	free(numbers.of);
-	vector_free(&numbers.functions);
-	strbuf_release(&still);
-	strbuf_release(&table);
-	strbuf_release(&data);
+	add_data(f, o->unit, &numbers, &page.data);
+	add_table(f, o, &numbers, &page.table);
+	flame_svg(f, o, &page.still);
+	page_write(&page, out);
+	numbers_release(&numbers);
 }

@@ -29,7 +29,7 @@ static void begin(const struct flame *f, const struct flame_options *o, u32 heig
 	strbuf_addstr(out, "</text>\n");
 }
 
-/* As much of the name as its frame has room for; nothing, if that is under three letters. */
+/* As many letters of the name as fit the frame; none where fewer than three fit. */
 static void add_label(struct strbuf *out, const char *name, size_t len, double x, double y,
 		      double width)
 {

@@ -5,37 +5,28 @@
  */
 #include "base/escape.h"
 #include "view/flame/flame.h"
+#include "view/terminal/screen.h"
 
 #define INDENT	     2
-#define LEAST_SHARE  0.005 /* of all; smaller frames are summed up */
-#define NAME_COLUMNS 8 /* left for a name at least, however deep */
+#define LEAST_SHARE  0.005 /* share of all; smaller frames are summed up in one line */
+#define NAME_COLUMNS 8 /* the least room for a name, however */
 
-/* What of NODE's part its own lines do not show. */
+/* The part of NODE's weight that no line of its children shows. */
 struct hidden {
 	u64 weight;
 	size_t frames;
 };
 
-/* Black on this colour, or on the nearest of the 6 * 6 * 6 cube that most terminals have. */
-static void add_background(struct strbuf *out, u32 rgb, enum flame_colours colours)
-{
-	const u32 red = rgb >> 16, green = rgb >> 8 & 255, blue = rgb & 255;
-
-	if (colours == FLAME_24_BIT)
-		strbuf_addf(out, "\033[38;2;0;0;0;48;2;%u;%u;%um", red, green, blue);
-	else
-		strbuf_addf(out, "\033[30;48;5;%um",
-			    16 + 36 * ((red + 25) / 51) + 6 * ((green + 25) / 51) +
-				    (blue + 25) / 51);
-}
-
 static void add_line(const struct flame *f, const struct flame_node *node,
 		     const struct flame_options *o, struct strbuf *out)
 {
+	struct strbuf text = STRBUF_INIT;
 	size_t n, len, begin = out->len;
 	const u64 all = flame_nodes(f, &n)->total[FLAME_NEW];
 	const char *name = flame_name(f, node, &len);
-	const u32 indent = MIN(node->depth * INDENT, o->columns > 40 ? o->columns - 30 : 10);
+	const u32 indent = MIN(node->depth * INDENT, !o->columns       ? 200
+						     : o->columns > 40 ? o->columns - 30
+								       : 10);
 
 	strbuf_addf(out, "%6.2f%% %12llu  ", 100.0 * (double)node->total[FLAME_NEW] / (double)all,
 		    (unsigned long long)node->total[FLAME_NEW]);
@@ -43,21 +34,23 @@ static void add_line(const struct flame *f, const struct flame_node *node,
 	if (o->colours) {
 		const size_t before = out->len;
 
-		add_background(out, flame_colour(f, node), o->colours);
+		colour_background(out, flame_colour(f, node), o->colours);
 		begin += out->len - before;
 	}
-	if (o->columns) {
+	escape_line(&text, name, len);
+	if (o->columns && text.len) {
 		const size_t used = out->len - begin;
 		const size_t room = MAX((size_t)o->columns > used ? o->columns - used : 0,
 					(size_t)NAME_COLUMNS);
 
-		len = MIN(len, room);
+		text.len = screen_fit(text.data, (u32)room);
 	}
-	escape_line(out, name, len);
+	strbuf_add(out, text.data, text.len);
 	strbuf_addstr(out, o->colours ? "\033[0m\n" : "\n");
+	strbuf_release(&text);
 }
 
-/* Children by weight would be another order than the picture's: it is by name there, too. */
+/* Children are in order of their names, as in the picture, not of their weights. */
 void flame_text(const struct flame *f, const struct flame_options *o, struct strbuf *out)
 {
 	size_t n;
@@ -65,7 +58,8 @@ void flame_text(const struct flame *f, const struct flame_options *o, struct str
 	const u64 all = nodes->total[FLAME_NEW];
 	struct hidden hidden = {0};
 
-	strbuf_addf(out, "%s\n", o->title);
+	escape_line(out, o->title, strlen(o->title));
+	strbuf_addch(out, '\n');
 	if (!all) {
 		strbuf_addf(out, "no %s\n", o->unit);
 		return;

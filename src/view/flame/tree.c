@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tree of a flame graph: what stacks have in common is one frame. */
+/* The tree of a flame graph: a common beginning of stacks is stored once. */
 #include "view/flame/flame.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct branch {
 struct name {
 	const char *text;
 	u32 len;
-	u32 rank; /* its place among all in order */
+	u32 rank; /* its index in the finished, ordered tree */
 };
 
 struct flame {
@@ -30,7 +30,7 @@ struct flame {
 	u32 *slots;
 	size_t slots_size;
 	u64 sum[FLAME_SIDES];
-	/* The branches of the stack before: most stacks begin like their neighbour. */
+	/* The branches of the last stack: most stacks begin as the one before. */
 	VECTOR(u32) path;
 	VECTOR(struct flame_node) nodes;
 	u32 depth;
@@ -62,7 +62,7 @@ void flame_release(struct flame *f)
 
 /* ---- adding ---- */
 
-static u32 name_number(struct flame *f, const char *text, size_t len)
+u32 flame_name_number(struct flame *f, const char *text, size_t len)
 {
 	bool is_new;
 	void **value = hashmap_put(&f->index, text, len, &is_new);
@@ -126,10 +126,8 @@ static u32 child(struct flame *f, u32 parent, u32 name, u8 kind)
 static bool is_frame(const struct flame *f, u32 branch, const struct flame_frame *frame)
 {
 	const struct branch *b = &f->branches.items[branch];
-	const struct name *n = &f->names.items[b->name];
 
-	return b->kind == frame->kind && n->len == frame->len &&
-	       !memcmp(n->text, frame->name, frame->len);
+	return b->kind == frame->kind && b->name == frame->name;
 }
 
 bool flame_add(struct flame *f, const struct flame_frame *frames, size_t n, u64 weight,
@@ -147,12 +145,16 @@ bool flame_add(struct flame *f, const struct flame_frame *frames, size_t n, u64 
 	f->path.len = same;
 	at = same ? f->path.items[same - 1] : 0;
 	for (size_t i = same; i < n; i++) {
-		at = child(f, at, name_number(f, frames[i].name, frames[i].len),
-			   (u8)frames[i].kind);
+		at = child(f, at, frames[i].name, (u8)frames[i].kind);
 		vector_push(&f->path, at);
 	}
 	f->branches.items[at].self[side] += weight;
 	return true;
+}
+
+u32 flame_last(const struct flame *f)
+{
+	return f->path.len ? vector_last(&f->path) : 0;
 }
 
 /* ---- putting it into order ---- */
@@ -214,6 +216,7 @@ static void put_in_order(struct flame *f)
 		f->depth = MAX(f->depth, next.depth);
 		vector_push(&f->nodes, (struct flame_node){.name = b->name,
 							   .depth = next.depth,
+							   .branch = next.branch,
 							   .kind = b->kind,
 							   .self = {b->self[0], b->self[1]},
 							   .total = {b->self[0], b->self[1]}});
@@ -231,15 +234,15 @@ static void put_in_order(struct flame *f)
 }
 
 /*
- * Totals from the leaves to the root; then where each begins: behind what its parent has of its
- * own, as flamegraph.pl has it.
+ * Sums totals from the leaves to the root. Then sets where each frame begins: after the weight that
+ * ends in its parent, as flamegraph.pl does.
  */
 static void sum_up(struct flame *f)
 {
 	const size_t n = f->nodes.len;
 	u32 *parents = xreallocarray(NULL, n, sizeof(*parents));
 	u32 *last = xzalloc((f->depth + 1) * sizeof(*last)); /* the newest node of each depth */
-	u64 *taken = xzalloc(n * sizeof(*taken)); /* of a node's width so far */
+	u64 *taken = xzalloc(n * sizeof(*taken)); /* how much of each node's width is given out */
 
 	for (u32 i = 0; i < n; i++) {
 		const struct flame_node *node = &f->nodes.items[i];
@@ -282,6 +285,15 @@ const char *flame_name(const struct flame *f, const struct flame_node *node, siz
 {
 	*ret_len = f->names.items[node->name].len;
 	return f->names.items[node->name].text;
+}
+
+u32 *flame_node_of_stack(const struct flame *f)
+{
+	u32 *const nodes = xreallocarray(NULL, f->nodes.len, sizeof(*nodes));
+
+	for (u32 i = 0; i < f->nodes.len; i++)
+		nodes[f->nodes.items[i].branch] = i;
+	return nodes;
 }
 
 bool flame_is_comparison(const struct flame *f)

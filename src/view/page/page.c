@@ -6,13 +6,10 @@
 
 #include "base/escape.h"
 
-void page_add_number(struct strbuf *data, u64 value)
+void page_add_text(struct strbuf *data, const char *text, size_t len)
 {
-	while (value >= 128) {
-		strbuf_addch(data, (char)(value | 128));
-		value >>= 7;
-	}
-	strbuf_addch(data, (char)value);
+	strbuf_add_leb128(data, len);
+	strbuf_add(data, text, len);
 }
 
 static void add_base64(struct strbuf *out, const u8 *data, size_t n)
@@ -40,7 +37,8 @@ static void add_data(struct strbuf *out, const void *data, size_t len)
 	uLongf n = compressBound(len);
 	u8 *packed = xreallocarray(NULL, n, 1);
 
-	compress2(packed, &n, data, len, 6); /* cannot fail: the bound is kept */
+	/* level 5: a third of the time of 6, up to 6 % larger; cannot fail: the bound is kept */
+	compress2(packed, &n, data, len, 5);
 	add_base64(out, packed, n);
 	free(packed);
 }
@@ -54,7 +52,7 @@ static const struct embedded_page *page_part(const char *name)
 	return e;
 }
 
-void page_write(const struct page *p, struct strbuf *out)
+void page_write(struct page *p, struct strbuf *out)
 {
 	const struct embedded_page *style = page_part("style"), *script = page_part(p->script);
 
@@ -62,22 +60,26 @@ void page_write(const struct page *p, struct strbuf *out)
 		    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 		    "style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; "
-		    "form-action 'none'\">\n"
+		    "form-action 'none'%s\">\n"
 		    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		    "<title>",
-		    style->sha256, script->sha256);
+		    style->sha256, script->sha256, p->is_served ? "; connect-src 'self'" : "");
 	escape_xml(out, p->title, strlen(p->title));
 	strbuf_addstr(out, "</title>\n<style>");
 	strbuf_add(out, style->text, style->len);
 	strbuf_addstr(out, "</style>\n</head>\n<body>\n<h1>");
 	escape_xml(out, p->title, strlen(p->title));
 	strbuf_addstr(out, "</h1>\n<main id=\"picture\"></main>\n<noscript>");
-	strbuf_add(out, p->still->data, p->still->len);
+	strbuf_add(out, p->still.data, p->still.len);
 	strbuf_addstr(out, "</noscript>\n<div id=\"tables\">");
-	strbuf_add(out, p->table->data, p->table->len);
+	strbuf_add(out, p->table.data, p->table.len);
 	strbuf_addstr(out, "</div>\n<script type=\"application/octet-stream\" id=\"data\">");
-	add_data(out, p->data, p->len);
+	if (!p->is_served)
+		add_data(out, p->data.data, p->data.len);
 	strbuf_addstr(out, "</script>\n<script>");
 	strbuf_add(out, script->text, script->len);
 	strbuf_addstr(out, "</script>\n</body>\n</html>\n");
+	strbuf_release(&p->still);
+	strbuf_release(&p->table);
+	strbuf_release(&p->data);
 }

@@ -21,15 +21,20 @@ extern const struct embedded_page embedded_pages[]; /* the style first; ends wit
 struct page {
 	const char *script; /* "flame" */
 	const char *title; /* any bytes */
-	const struct strbuf *still; /* HTML: seen where scripts are off */
-	const struct strbuf *table; /* HTML */
-	const void *data; /* what the script reads */
-	size_t len;
+	struct strbuf still; /* HTML: seen where scripts are off */
+	struct strbuf table; /* HTML */
+	struct strbuf data; /* what the script reads */
+	bool is_served; /* it asks for its data, as "data", and may ask for more */
 };
+#define PAGE_INIT(SCRIPT, TITLE)                                            \
+	{                                                                   \
+		SCRIPT, TITLE, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, false \
+	}
 
-void page_write(const struct page *p, struct strbuf *out);
+/* Also releases the page's strings. */
+void page_write(struct page *p, struct strbuf *out);
 
-/* Numbers of the data: 7 bits a byte, the lowest first; the last byte is below 128 (LEB128). */
-void page_add_number(struct strbuf *data, u64 value);
+/* Numbers of the data are LEB128 (strbuf_add_leb128()), a text is its length, then its bytes. */
+void page_add_text(struct strbuf *data, const char *text, size_t len);
 
 #endif

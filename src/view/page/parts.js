@@ -2,15 +2,35 @@
 /* What all pages share: their data, elements, the address's fragment, numbers as text. */
 'use strict';
 
+const isServed = !document.getElementById('data').textContent;
+
+/* A page that is served asks for what it shows. */
+async function servedData(query = '') {
+	const answer = await fetch('data' + query, {cache: 'no-store'});
+	if (!answer.ok)
+		throw new Error(`${answer.status} ${answer.statusText}`);
+	return new Uint8Array(await answer.arrayBuffer());
+}
+
+/* Tells the server that the page is still there; tells what goes wrong where it has gone. */
+function keepServed(gone) {
+	const ask = () => fetch('alive', {cache: 'no-store'}).then(answer => answer.ok || gone(), gone);
+	setInterval(ask, 20000);
+}
+
 /* The data of the page, unpacked: a Promise of a Uint8Array. */
 async function pageData() {
+	if (isServed)
+		return servedData();
 	const text = atob(document.getElementById('data').textContent);
-	const packed = Uint8Array.from(text, c => c.charCodeAt(0));
+	const packed = new Uint8Array(text.length);
+	for (let i = 0; i < packed.length; i++)
+		packed[i] = text.charCodeAt(i);
 	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/* Reads what page_add_number() and texts with their length before them have written. */
+/* Reads what strbuf_add_leb128() and texts with their length before them have written. */
 class Reader {
 	constructor(bytes) {
 		this.bytes = bytes;
@@ -128,7 +148,7 @@ function sortable(table) {
 			const rows = [...table.tBodies[0].rows];
 			rows.sort((a, b) => {
 				const x = value(a, i), y = value(b, i);
-				const order = i ? Number(x) - Number(y) : x < y ? -1 : x > y ? 1 : 0;
+				const order = i && !isNaN(x) && !isNaN(y) ? Number(x) - Number(y) : x < y ? -1 : x > y ? 1 : 0;
 				return down ? -order : order;
 			});
 			headers.forEach(h => h.removeAttribute('aria-sort'));

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * pantrace agent: records, and runs scripts, in a guest for its host.
+ *
+ *	agent.c		the command: where it is reached
+ *	door.c		that place: vsock, a virtio-serial port, a Unix socket, standard input
+ *	conversation.c	one host: its messages, and the recorder's
+ *	recorder.c	the recorder, or a script, in a process of its own
+ */
+#ifndef PANTRACE_CMD_AGENT_AGENT_H
+#define PANTRACE_CMD_AGENT_AGENT_H
+
+#include <sys/types.h>
+
+#include "base/diag.h"
+
+int cmd_agent(int argc, char **argv);
+
+/* ---- door.c ---- */
+
+struct agent_door {
+	enum {
+		DOOR_STDIO,
+		DOOR_PORT, /* a virtio-serial port: one host, which comes and goes */
+		DOOR_UNIX,
+		DOOR_VSOCK,
+	} kind;
+	int fd; /* the port, or the socket that listens */
+	const char *path; /* of a Unix socket, to be removed */
+	u32 peer; /* of vsock: the CID that may connect */
+	char name[128]; /* for messages */
+};
+
+/* where: NULL = the port or the vsock that there is. 0 or -errno with a diagnostic. */
+int agent_door_open(struct agent_door *door, const char *where, u32 peer, struct diag *d);
+/*
+ * Waits for a host. 0: *ret_in and *ret_out, which do not wait, are those of a conversation, to be
+ * given to agent_door_part(); -EINTR: stop is readable.
+ */
+int agent_door_wait(struct agent_door *door, int stop, int *ret_in, int *ret_out);
+void agent_door_part(struct agent_door *door, int in, int out);
+void agent_door_close(struct agent_door *door);
+
+/* ---- recorder.c ---- */
+
+struct agent_recorder {
+	pid_t pid; /* 0 = none */
+	/* what it sends: frames, or what a script prints; its standard error; -1 = at their end */
+	int frames, messages;
+	bool is_script;
+};
+
+/*
+ * Of RECORD, or of RUN, with its words: NUL-terminated, one behind the other. 0 or -errno.
+ */
+int agent_recorder_start(struct agent_recorder *r, bool is_script, const char *words, size_t n);
+void agent_recorder_stop(const struct agent_recorder *r);
+/* Nobody takes its frames any more. Waits until it has ended, and passes its messages on. */
+void agent_recorder_abandon(struct agent_recorder *r);
+/* Once both descriptors are at their end: its exit code, EXIT_SIGNAL + the signal. */
+int agent_recorder_end(struct agent_recorder *r);
+
+/* ---- conversation.c ---- */
+
+/* Until the host leaves, or stop is readable. Says on standard error what is of interest here. */
+void agent_converse(int in, int out, int stop, bool quiet);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/report/drawn.h"
+
+#include "cmd/report/names.h"
+
+int drawn_open(struct drawn *d, char *const *paths)
+{
+	static const char *const usual[] = {"perf.data", NULL};
+	const struct drawn_arguments *const a = d->arguments;
+	int rc;
+
+	d->paths = *paths ? (const char *const *)paths : usual;
+	d->all = recordings_new(&(struct recordings_options){
+		.events = a->selection.events,
+		.files = a->opening.files,
+		.clock = a->opening.clock,
+		.tsc_hz = opening_tsc_hz(&a->opening),
+		.no_symbols = a->opening.no_symbols,
+		.recorded_times = selection_takes_recorded(&a->selection, d->paths),
+	});
+	d->selection.arguments = &a->selection;
+	rc = selection_open(&d->selection, d->all, d->paths, d->spec, &d->diag);
+	if (rc)
+		diag_tell(&d->diag);
+	return rc;
+}
+
+struct recording *drawn_next(struct drawn *d)
+{
+	struct recording *const r = selection_next(&d->selection, d->all, &d->diag);
+
+	d->is_unplaced |= r && r->is_unplaced;
+	return r;
+}
+
+void drawn_end(struct drawn *d, const struct string_list *fields)
+{
+	struct recording_loss loss;
+
+	report_names_check(d->all, d->selection.where.items, d->selection.where.len, fields,
+			   &d->diag);
+	loss = recordings_loss(d->all, &d->diag);
+	d->lost = loss.events + loss.packets;
+	d->has_gaps = loss.gaps;
+	d->is_damaged = loss.damaged || d->diag.errors;
+	diag_tell(&d->diag);
+}
+
+void drawn_add_files(const struct drawn *d, struct strbuf *out)
+{
+	for (const char *const *p = d->paths; *p; p++)
+		strbuf_addf(out, "%s%s", p == d->paths ? "" : " ", *p);
+}
+
+enum exit_code drawn_code(const struct drawn *d)
+{
+	if (d->lost)
+		complain(d->spec->name, "the tracer lost %" PRIu64 " events", d->lost);
+	return d->is_damaged ? EXIT_FAILED : d->lost || d->has_gaps ? EXIT_LOST : EXIT_OK;
+}
+
+void drawn_release(struct drawn *d)
+{
+	selection_release(&d->selection);
+	if (d->all)
+		recordings_release(d->all);
+	diag_release(&d->diag);
+}

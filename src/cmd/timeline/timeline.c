@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `pantrace timeline`: what threads and CPUs did, and when. */
+#include "cmd/timeline/timeline.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cmd/report/drawn.h"
+#include "cmd/timeline/serve.h"
+#include "trace/spans.h"
+#include "trace/states.h"
+#include "view/page/picture.h"
+#include "view/server/server.h"
+#include "view/sink.h"
+#include "view/timeline/timeline.h"
+
+#define PAGE_MOST  (50u << 20) /* bytes: larger ones take browsers long to open */
+#define TEXTS_MOST 200000 /* events: with more, the page does not have their fields */
+
+struct arguments {
+	struct drawn_arguments drawn;
+	struct picture_arguments picture;
+	bool serve;
+	u64 idle_ns;
+};
+
+static const struct option_spec options[] = {
+	{0, NULL, NULL, "The picture", OPTION_HEADING, 0},
+	PICTURE_OPTIONS(offsetof(struct arguments, picture), "timeline"),
+	{0, "serve", NULL,
+	 "show it to a browser on this machine, which loads what is looked at, instead of writing "
+	 "a file; the address is printed, Ctrl-C ends",
+	 OPTION_FLAG, offsetof(struct arguments, serve)},
+	{0, "idle", "SECONDS", "with --serve: end when no page has been open so long (default 300)",
+	 OPTION_SECONDS, offsetof(struct arguments, idle_ns)},
+	PICTURE_JSON_OPTION(offsetof(struct arguments, picture), "the states and slices"),
+	DRAWN_OPTIONS(offsetof(struct arguments, drawn)),
+	{0},
+};
+
+static const struct option_field fields[] = {
+	{"time_ns", "when it begins: since the epoch, or as recorded"},
+	{"duration_ns", "how long it lasts; without an end, up to the last event"},
+	{"what", "\"state\" of a thread, or \"slice\""},
+	{"name", "of the state (running, runnable, preempted, sleeping, blocked, stopped, ended), "
+		 "or of the slice"},
+	{"row", "the thread with its number, or the CPU"},
+	{"tid", "the thread's number; 0 = the slice is of a CPU"},
+	{"cpu", "where it begins; null = not known"},
+	{"depth", "of slices: how many are around it"},
+	{"ended", "false: when it ended is not known"},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "timeline",
+	.synopsis = "[options] [RECORDING...]",
+	.summary = "draw what threads and CPUs did, and when",
+	.examples =
+		"  pantrace record -e 'sched:sched_switch,sched:sched_wak*' -o run.dat -- make\n"
+		"  pantrace timeline -o run.html run.dat\n"
+		"  pantrace timeline -b 12:34:56 -E 12:34:57 -o second.html run.dat\n"
+		"  pantrace timeline --text run.dat              # in the terminal\n"
+		"  pantrace timeline --serve long.dat            # too large for one page\n",
+	.details =
+		"RECORDING is what report reads; default perf.data.\n\n"
+		"CPUs and threads are rows. By sched_switch and wake-ups a thread is running, "
+		"runnable (woken, or preempted), sleeping, blocked (uninterruptible) or stopped. "
+		"Virtual CPUs of Xen are shown as threads. System calls, interrupts, function "
+		"graphs, exits and work are nested slices; other events are marks. States that "
+		"had not ended when the recording did, or when events were lost, are drawn paler "
+		"and are in no sum. So are threads of processes that were not recorded, which "
+		"appear only in switches from and to the recorded ones.\n\n"
+		"The page zooms from the whole down to nanoseconds, by keys (? shows them), wheel, "
+		"and touch. Its search takes conditions as report -w does (comm == \"make\" && cpu "
+		"!= 0; fields where the page has them). The critical path of a wake-up leads back "
+		"to the thread that caused it, to what woke that one, and so on, until an "
+		"interrupt, or the beginning of the recording.\n\n"
+		"With up to 200,000 events the page also has their fields. A page larger than 50 "
+		"MB is not written; on a terminal it is served, as with --serve: from 127.0.0.1 "
+		"alone, at an address with a random part. Whoever does not know the address gets "
+		"nothing. There it also links to the flame graph and the heat map of what is "
+		"selected, of what lies between the markers, or of what is in view; counters are "
+		"seen where the page has events, and fields of events are not.\n\n"
+		"The exit code is 3 when the recording says that events were lost, and 1 when "
+		"something could not be read or written.",
+	.fields = fields,
+	.options = options,
+};
+
+struct drawing {
+	const struct arguments *arguments;
+	char *const *words; /* the command line */
+	struct drawn from;
+	struct picture picture;
+	struct timeline *timeline;
+	struct states states;
+	struct spans spans;
+	VECTOR(struct strbuf) texts; /* fields of each event; none above TEXTS_MOST */
+	struct strbuf name;
+};
+
+/* ---- events ---- */
+
+/* recorded_kind.role */
+enum { NOT_ASKED, SWITCH_OR_WAKEUP, SLICE_OR_COUNTER, MARK };
+
+static u8 role_of(const struct recorded_kind *k)
+{
+	return states_know(k) ? SWITCH_OR_WAKEUP : spans_know(k) ? SLICE_OR_COUNTER : MARK;
+}
+
+static void add_states(struct drawing *d, struct recording *r, u32 host, s64 cpu)
+{
+	struct state_change changes[STATE_CHANGES];
+	s64 woken;
+	const size_t n = states_feed(&d->states, r, host, cpu, changes, &woken);
+
+	for (size_t i = 0; i < n; i++) {
+		const u32 thread = timeline_thread(d->timeline, host, changes[i].tid);
+
+		timeline_name_thread(d->timeline, thread, -1, changes[i].comm,
+				     changes[i].comm_size);
+		timeline_state(d->timeline, thread, changes[i].state, changes[i].is_cut);
+	}
+	if (woken)
+		timeline_wakeup(d->timeline, timeline_thread(d->timeline, host, woken));
+}
+
+static void add_item(struct drawing *d, const struct span_item *i)
+{
+	struct timeline *const t = d->timeline;
+	const struct span_track *const on = &i->track;
+
+	if (i->kind == ITEM_COUNTER) {
+		strbuf_reset(&d->name);
+		strbuf_addf(&d->name, on->id < 0 ? "%s" : "%s %" PRId64, i->name, on->id);
+		timeline_counter(t, timeline_name(t, d->name.data, d->name.len), i->value);
+	} else if ((i->kind == ITEM_SLICE || i->kind == ITEM_UNFINISHED) &&
+		   on->kind != TRACK_NONE) {
+		const struct timeline_lane lane =
+			on->kind == TRACK_THREAD
+				? (struct timeline_lane){TIMELINE_THREAD,
+							 timeline_thread(t, on->host, on->id)}
+				: (struct timeline_lane){TIMELINE_CPU,
+							 timeline_cpu(t, on->host, on->id)};
+
+		timeline_slice(t, lane, (u32)i->begun, i->kind == ITEM_UNFINISHED,
+			       timeline_name(t, i->name, i->name_size));
+	}
+}
+
+static void add_field(void *arg, const char *name, size_t name_size, const struct field_value *v)
+{
+	struct strbuf *const out = arg;
+
+	if (v->kind == FIELD_NONE || v->kind == FIELD_LIST)
+		return;
+	if (out->len)
+		strbuf_addch(out, ' ');
+	strbuf_add(out, name, name_size);
+	strbuf_addch(out, '=');
+	if (v->kind == FIELD_TEXT || v->text)
+		strbuf_add(out, v->text, v->size);
+	else if (v->kind == FIELD_DECIMAL)
+		strbuf_addf(out, "%g", v->decimal);
+	else
+		strbuf_addf(out,
+			    v->is_hex	   ? "0x%" PRIx64
+			    : v->is_signed ? "%" PRId64
+					   : "%" PRIu64,
+			    v->integer);
+}
+
+static void release_texts(struct drawing *d)
+{
+	for (size_t i = 0; i < d->texts.len; i++)
+		strbuf_release(&d->texts.items[i]);
+	vector_free(&d->texts);
+}
+
+static void add_fields(struct drawing *d, struct recording *r, u32 event)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	if (event == TEXTS_MOST)
+		release_texts(d);
+	if (event >= TEXTS_MOST || d->picture.form != PICTURE_PAGE)
+		return;
+	r->reader->values(r, add_field, &text);
+	vector_push(&d->texts, text);
+}
+
+static void add_event(struct drawing *d, struct recording *r)
+{
+	struct timeline *const t = d->timeline;
+	const struct recorded_place place = recording_place(r);
+	const u32 host = spans_host(&d->spans, place.host ?: "");
+	const s64 tid = place.tid >= 0 ? place.tid : place.pid;
+	const u32 thread = tid > 0 ? timeline_thread(t, host, tid) : TIMELINE_NONE;
+	struct span_item items[SPAN_ITEMS];
+	u32 event;
+
+	if (!r->kind->role)
+		r->kind->role = role_of(r->kind);
+	if (thread != TIMELINE_NONE)
+		timeline_name_thread(t, thread, place.pid, place.comm, place.comm_size);
+	event = timeline_event(t, r->ns, timeline_kind(t, r->kind->name, r->kind->role == MARK),
+			       thread,
+			       place.cpu >= 0 ? timeline_cpu(t, host, place.cpu) : TIMELINE_NONE);
+	d->spans.event = event;
+	add_fields(d, r, event);
+	if (r->lost) {
+		states_lost(&d->states);
+		spans_lost(&d->spans);
+		timeline_lost(t);
+	}
+	if (r->kind->role == SWITCH_OR_WAKEUP)
+		add_states(d, r, host, place.cpu);
+	else if (r->kind->role == SLICE_OR_COUNTER)
+		for (size_t n = spans_items(&d->spans, r, &place, items), i = 0; i < n; i++)
+			add_item(d, &items[i]);
+}
+
+/* ---- recordings ---- */
+
+static void read_events(struct drawing *d)
+{
+	struct span_item item;
+	struct recording *r;
+
+	spans_host(&d->spans, ""); /* number 0 */
+	while (timeline_events(d->timeline) < TIMELINE_EVENTS_MOST && (r = drawn_next(&d->from)))
+		add_event(d, r);
+	while (spans_rest(&d->spans, &item))
+		add_item(d, &item);
+	hashmap_each (&d->spans.hosts, e)
+		timeline_name_host(d->timeline, (u32)(uintptr_t)e->value - 1, e->key);
+	drawn_end(&d->from, NULL);
+}
+
+/* ---- output ---- */
+
+struct json_cpu {
+	s64 number;
+};
+
+static void add_cpu(const void *arg, struct json *j)
+{
+	const struct json_cpu *const cpu = arg;
+
+	if (cpu->number < 0)
+		json_null(j);
+	else
+		json_s64(j, cpu->number);
+}
+
+struct interval {
+	struct timeline_lane lane;
+	u32 begin, end, depth;
+	bool is_cut;
+	const char *what, *name;
+	size_t len;
+};
+
+static void add_interval(const struct timeline *t, struct sink *to, const struct interval *i)
+{
+	const s64 ns = timeline_ns(t, i->begin);
+	struct json_cpu cpu = {-1};
+	struct strbuf row = STRBUF_INIT;
+	size_t n;
+	const bool is_thread = i->lane.row == TIMELINE_THREAD;
+	const u32 at = is_thread ? timeline_event_cpu(t, i->begin) : i->lane.index;
+
+	if (at != TIMELINE_NONE)
+		cpu.number = timeline_cpus(t, &n)[at].number;
+	timeline_row_text(t, i->lane, &row);
+	sink_row(to, SINK_NUMBER(ns), SINK_NUMBER(timeline_ns(t, i->end) - ns), SINK_TEXT(i->what),
+		 SINK_STRING(i->name, i->len), SINK_STRING(row.data, row.len),
+		 SINK_NUMBER(is_thread ? timeline_threads(t, &n)[i->lane.index].tid : 0),
+		 SINK_PARTS(add_cpu, &cpu), SINK_NUMBER(i->depth), SINK_BOOL(!i->is_cut));
+	strbuf_release(&row);
+}
+
+static void write_json(const struct timeline *t, const struct timeline_options *o,
+		       struct strbuf *out)
+{
+	static const struct sink_column columns[] = {{.key = "time_ns"}, {.key = "duration_ns"},
+						     {.key = "what"},	 {.key = "name"},
+						     {.key = "row"},	 {.key = "tid"},
+						     {.key = "cpu"},	 {.key = "depth"},
+						     {.key = "ended"},	 {0}};
+	struct sink s = {.format = &sink_as_json, .columns = columns, .out = out};
+	size_t nr_threads, nr_slices, n;
+	const struct timeline_slice *slices = timeline_slices(t, &nr_slices);
+
+	timeline_threads(t, &nr_threads);
+	for (u32 thread = 0; thread < nr_threads; thread++) {
+		const struct timeline_lane lane = {TIMELINE_THREAD, thread};
+		const struct timeline_span *const spans = timeline_spans(t, lane, &n);
+
+		for (size_t i = 0; i < n; i++) {
+			const char *const state = timeline_state_text(spans[i].what);
+
+			if (spans[i].what != THREAD_UNKNOWN)
+				add_interval(t, &s,
+					     &(struct interval){lane, spans[i].begin, spans[i].end,
+								0, spans[i].is_cut, "state", state,
+								strlen(state)});
+		}
+	}
+	for (size_t i = 0; i < nr_slices; i++) {
+		struct interval v = {slices[i].lane,  slices[i].begin,	slices[i].end,
+				     slices[i].depth, slices[i].is_cut, "slice"};
+
+		v.name = timeline_name_text(t, slices[i].name, &v.len);
+		add_interval(t, &s, &v);
+	}
+}
+
+static bool is_too_large(const struct drawing *d, const struct strbuf *out)
+{
+	return d->picture.form == PICTURE_PAGE && out->len > PAGE_MOST;
+}
+
+static int refuse(const struct strbuf *out)
+{
+	complain("timeline",
+		 "the page would have %zu MB, more than %u: --serve shows it to a browser on this "
+		 "machine; or choose a part of the time with --begin and --end, or some events "
+		 "with -e",
+		 out->len >> 20, PAGE_MOST >> 20);
+	return EXIT_FAILED;
+}
+
+/* Off a terminal nobody may be there to look at what is served. */
+static bool is_looked_at(const struct arguments *a)
+{
+	return !a->picture.output && isatty(STDERR_FILENO);
+}
+
+static int write_picture(struct drawing *d, struct timeline_options *o)
+{
+	static void (*const forms[])(const struct timeline *t, const struct timeline_options *o,
+				     struct strbuf *out) = {[PICTURE_PAGE] = timeline_page,
+							    [PICTURE_SVG] = timeline_svg,
+							    [PICTURE_TEXT] = timeline_text,
+							    [PICTURE_JSON] = write_json};
+	const struct arguments *const a = d->arguments;
+	struct strbuf out = STRBUF_INIT;
+	bool is_served = a->serve;
+	int rc = is_served ? 0 : picture_open(&d->picture);
+
+	if (!rc && !is_served) {
+		o->columns = d->picture.columns;
+		o->colours = d->picture.colours;
+		forms[d->picture.form](d->timeline, o, &out);
+		is_served = is_too_large(d, &out) && is_looked_at(a);
+		if (!is_too_large(d, &out)) {
+			rc = picture_write(&d->picture, &out);
+		} else {
+			picture_drop(&d->picture);
+			rc = is_served ? 0 : refuse(&out);
+		}
+	}
+	strbuf_release(&out);
+	return is_served ? timeline_serve(d->timeline, o, a->idle_ns, d->words) : rc;
+}
+
+static int draw(struct drawing *d)
+{
+	struct strbuf files = STRBUF_INIT;
+	enum exit_code code;
+	char *title;
+	int rc;
+
+	if (!timeline_events(d->timeline)) {
+		if (!d->from.is_damaged) /* else it is said */
+			complain("timeline", "no event was recorded");
+		return EXIT_FAILED;
+	}
+	timeline_finish(d->timeline);
+	if (timeline_partial(d->timeline))
+		complain("timeline",
+			 "of %zu threads only some switches were recorded: what they did is not "
+			 "certain, and in no sum",
+			 timeline_partial(d->timeline));
+	code = drawn_code(&d->from);
+	title = xasprintf("Time line: %s", *d->from.paths);
+	drawn_add_files(&d->from, &files);
+	rc = write_picture(d,
+			   &(struct timeline_options){.title = d->picture.arguments->title ?: title,
+						      .files = files.data,
+						      .is_unplaced = d->from.is_unplaced,
+						      .texts = d->texts.items});
+	strbuf_release(&files);
+	free(title);
+	return rc ?: (int)code;
+}
+
+/* 0, or an exit code (said). */
+static int choose(struct drawing *d)
+{
+	const struct picture_arguments *const p = &d->arguments->picture;
+
+	if (d->arguments->serve && (p->json || p->svg || p->text || p->output))
+		return options_usage_error(&spec, "--serve writes nothing: choose it, or a file");
+	return picture_choose(&d->picture);
+}
+
+int cmd_timeline(int argc, char **argv)
+{
+	struct arguments a = {.idle_ns = SERVER_IDLE_NS};
+	struct drawing d = {
+		.arguments = &a,
+		.words = argv,
+		.from = {.spec = &spec, .arguments = &a.drawn, .diag = DIAG_INIT},
+		.picture = {.spec = &spec, .arguments = &a.picture},
+		.spans = {.without_fields = true},
+		.name = STRBUF_INIT,
+	};
+	int first, rc = options_parse(&spec, argc, argv, &a, &first);
+
+	if (rc == OPTIONS_GO_ON) {
+		signal(SIGPIPE, SIG_IGN);
+		rc = choose(&d) ?: drawn_open(&d.from, argv + first);
+		if (!rc) {
+			d.timeline = timeline_new();
+			read_events(&d);
+			rc = draw(&d);
+		}
+	}
+	release_texts(&d);
+	timeline_release(d.timeline);
+	states_release(&d.states);
+	spans_release(&d.spans);
+	strbuf_release(&d.name);
+	drawn_release(&d.from);
+	options_release(&spec, &a);
+	return rc;
+}

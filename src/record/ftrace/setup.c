@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sets up a buffer: size, CPUs, tracer, functions, options, events, tasks. */
+#include "base/glob.h"
+#include "base/process.h"
+#include "kernel/tracefs/buffer_size.h"
+#include "kernel/tracefs/function_filter.h"
+#include "kernel/tracefs/saved.h"
+#include "kernel/tracefs/walk.h"
+#include "record/ftrace/ftrace.h"
+#include "record/perf_places.h"
+
+/* Before anything is made. */
+static int check_processes(const struct record_run *run)
+{
+	const struct pid_list *const pids = &run->request->pids;
+
+	for (u32 i = 0; i < pids->count; i++)
+		if (!process_exists(pids->items[i])) {
+			diag_error(run->diag, NO_SPAN, "there is no process %d (-p)",
+				   (int)pids->items[i]);
+			return -ESRCH;
+		}
+	return 0;
+}
+
+/* ---- CPUs ---- */
+
+/* 32 CPUs a word; tracing_cpumask wants the highest first. */
+struct cpu_mask {
+	VECTOR(u32) words;
+};
+
+static int add_cpu(void *arg, int cpu)
+{
+	struct cpu_mask *const m = arg;
+
+	while (m->words.len <= (size_t)cpu / 32)
+		vector_push(&m->words, 0);
+	m->words.items[cpu / 32] |= 1u << (cpu % 32);
+	return 0;
+}
+
+/* -C */
+static int set_cpus(struct kernel_setup *s)
+{
+	const struct record_run *const run = s->run;
+	struct cpu_mask mask = {0};
+	struct strbuf text = STRBUF_INIT;
+	int err = run->request->samples.cpus
+			  ? perf_each_cpu(run->request->samples.cpus, run->diag, add_cpu, &mask)
+			  : 0;
+
+	for (size_t i = mask.words.len; i-- > 0;)
+		strbuf_addf(&text, "%08x%s", mask.words.items[i], i ? "," : "");
+	if (!err && text.len)
+		err = instance_write(s->instance, "tracing_cpumask", text.data);
+	strbuf_release(&text);
+	vector_free(&mask.words);
+	return err;
+}
+
+/* ---- the buffer ---- */
+
+static bool is_function_tracer(const char *tracer)
+{
+	return str_eq(tracer, "function") || str_eq(tracer, "function_graph");
+}
+
+static int open_buffer(struct kernel_setup *s, bool is_top)
+{
+	const struct record_run *const run = s->run;
+	const struct instance_lasting *const lasting = run->request->lasting;
+
+	if (lasting)
+		return instance_open_lasting(run->kernel, run->diag, lasting, is_top, &s->instance);
+	return instance_open(run->kernel, run->diag, is_top ? INSTANCE_TOP : INSTANCE_OWN,
+			     &s->instance);
+}
+
+/* Tracers whose results are not in the pages. */
+static const struct {
+	const char *tracers, *why, *hint;
+} unrecordable[] = {
+	{"blk", "its records have no format, so no program could read them",
+	 "the tracepoints -e block are the same events"},
+	{"wakeup*", "it keeps only the longest latency, and only the kernel prints that",
+	 "pantrace start -p TRACER; later pantrace show prints it, pantrace reset ends it"},
+	{"*off", "it keeps only the longest latency, and only the kernel prints that",
+	 "pantrace start -p TRACER; later pantrace show prints it, pantrace reset ends it"},
+};
+
+static int check_tracer(const struct record_run *run)
+{
+	const char *const tracer = run->request->tracer;
+
+	for (size_t i = 0; tracer && !run->request->lasting && i < ARRAY_SIZE(unrecordable); i++) {
+		if (!glob_match(unrecordable[i].tracers, tracer))
+			continue;
+		diag_error(run->diag, NO_SPAN, "the tracer '%s' cannot be recorded: %s", tracer,
+			   unrecordable[i].why);
+		diag_hint(run->diag, "%s", unrecordable[i].hint);
+		diag_code(run->diag, EXIT_UNSUPPORTED);
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+int kernel_tracer_check(struct kernel *k, struct diag *d, const char *tracer)
+{
+	char *text;
+
+	if (tracefs_lists(kernel_tracefs(k), "available_tracers", tracer))
+		return 0;
+	diag_error(d, NO_SPAN, "the kernel has no tracer '%s'", tracer);
+	if (!tracefs_value_read(kernel_tracefs(k), "available_tracers", &text)) {
+		diag_hint(d, "it has: %s", text);
+		free(text);
+	}
+	diag_code(d, EXIT_UNSUPPORTED);
+	return -EOPNOTSUPP;
+}
+
+/* Uses an instance of our own if the tracer can run there, else the top buffer. */
+static int choose_buffer(struct kernel_setup *s)
+{
+	const struct record_run *const run = s->run;
+	const char *const tracer = run->request->tracer;
+	int err = tracer && is_function_tracer(tracer)
+			  ? instance_tracer_offered(run->kernel, run->diag, tracer)
+			  : 0;
+
+	if (!err)
+		err = open_buffer(s, run->request->top);
+	if (err || !tracer || instance_is_top(s->instance) || instance_can_run(s->instance, tracer))
+		return err;
+	err = kernel_tracer_check(run->kernel, run->diag, tracer);
+	if (err)
+		return err;
+	instance_close(s->instance);
+	s->instance = NULL;
+	return open_buffer(s, true);
+}
+
+static int open_instance(struct kernel_setup *s)
+{
+	const struct record_run *const run = s->run;
+	int err = choose_buffer(s);
+
+	if (err)
+		return err;
+	record_buffer_kb(run->request, KERNEL_BUFFER_MOST_KB, &s->buffer_kb);
+	err = s->buffer_kb ? buffer_check(run->kernel, run->diag, s->buffer_kb) : 0;
+	if (!err && !s->buffer_kb)
+		s->buffer_kb = buffer_default_kb(run->kernel);
+	if (!err)
+		err = instance_set_buffer(s->instance, s->buffer_kb);
+	/* off until everything is set up */
+	return err ? err : instance_write(s->instance, "tracing_on", "0");
+}
+
+/* ---- contents ---- */
+
+/* "-O nosleep-time" turns the option off. */
+static int set_options(struct kernel_setup *s)
+{
+	const struct string_list *const options = &s->run->request->trace_options;
+	int err = s->run->request->stack ? instance_set_option(s->instance, "stacktrace", true) : 0;
+
+	/* Linux 4.13: scripts over the recording ask for the process of a thread */
+	if (!err && instance_has_option(s->instance, "record-tgid"))
+		err = instance_set_option(s->instance, "record-tgid", true);
+	for (u32 i = 0; i < options->count && !err; i++) {
+		const char *const word = options->items[i];
+		const bool off = str_starts(word, "no") && !instance_has_option(s->instance, word);
+
+		err = instance_set_option(s->instance, off ? word + 2 : word, !off);
+	}
+	return err;
+}
+
+static int set_functions(struct kernel_setup *s)
+{
+	const struct record_request *const r = s->run->request;
+	const struct {
+		const struct string_list *list;
+		const char *file;
+	} rows[] = {
+		{&r->functions, "set_ftrace_filter"},
+		{&r->not_functions, "set_ftrace_notrace"},
+		{&r->graph_functions, "set_graph_function"},
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++) {
+		struct strbuf words = STRBUF_INIT;
+
+		for (u32 j = 0; j < rows[i].list->count; j++)
+			strbuf_addf(&words, "%s,", rows[i].list->items[j]);
+		if (words.len)
+			err = function_filter_set(s->instance, rows[i].file, words.data);
+		strbuf_release(&words);
+	}
+	return err;
+}
+
+int kernel_setup_open(struct kernel_setup *s, struct record_run *run)
+{
+	int err;
+
+	*s = (struct kernel_setup){.run = run};
+	err = check_processes(run);
+	if (!err)
+		err = check_tracer(run);
+	if (!err)
+		err = kernel_cgroups_open(&s->cgroups, run);
+	if (!err)
+		err = kernel_events_find(&s->events, run);
+	if (!err)
+		err = open_instance(s);
+	if (!err)
+		err = set_cpus(s);
+	if (!err)
+		err = set_options(s);
+	if (!err)
+		err = set_functions(s);
+	if (!err)
+		err = kernel_events_filter(&s->events, s->instance);
+	if (!err && run->request->tracer)
+		err = instance_set_tracer(s->instance, run->request->tracer);
+	return err;
+}
+
+/* A bit set of enum instance_follow. */
+static unsigned int what_follows(const struct kernel_setup *s)
+{
+	const char *const tracer = s->run->request->tracer;
+
+	return FOLLOW_CHILDREN | (s->events.all.len ? FOLLOW_EVENTS : 0) |
+	       (tracer && is_function_tracer(tracer) ? FOLLOW_FUNCTIONS : 0);
+}
+
+int kernel_setup_round(struct kernel_setup *s)
+{
+	return kernel_cgroups_follow(&s->cgroups, s->instance, what_follows(s));
+}
+
+static int follow(struct kernel_setup *s)
+{
+	const struct record_request *const r = s->run->request;
+	const unsigned int what = what_follows(s);
+	int err = 0;
+
+	if (r->all)
+		return 0;
+	for (u32 i = 0; i < r->pids.count && !err; i++)
+		err = instance_follow_process(s->instance, r->pids.items[i], what);
+	if (!err && r->samples.threads.count)
+		err = instance_follow_threads(s->instance, r->samples.threads.items,
+					      r->samples.threads.count, what);
+	if (!err && s->run->command)
+		err = instance_follow_threads(s->instance, &s->run->command, 1, what);
+	return err ?: kernel_setup_round(s);
+}
+
+int kernel_setup_enable(struct kernel_setup *s)
+{
+	const int err = follow(s);
+
+	return err ? err : kernel_events_enable(&s->events, s->instance);
+}
+
+void kernel_setup_close(struct kernel_setup *s)
+{
+	instance_close(s->instance);
+	kernel_events_release(&s->events);
+	kernel_cgroups_release(&s->cgroups);
+}

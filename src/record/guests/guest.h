@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One guest of a recording: the conversation with its agent (trace/agent/protocol.h), its files and
+ * what its clock says, in a directory of its machine's name. Whatever becomes of the guest, the
+ * run goes on: guest_gone() says why.
+ */
+#ifndef PANTRACE_RECORD_GUESTS_GUEST_H
+#define PANTRACE_RECORD_GUESTS_GUEST_H
+
+#include "record/record.h"
+#include "trace/agent/frames.h"
+#include "trace/agent/receiver.h"
+#include "trace/clock/relation.h"
+
+/* In this order. */
+enum guest_state {
+	GUEST_CONNECTED,
+	GUEST_WELCOME, /* it has answered */
+	GUEST_ASKED, /* for the recording */
+	GUEST_ON,
+	GUEST_ENDED, /* its recorder, and it has said so */
+	GUEST_GONE, /* nothing more will come */
+};
+
+struct guest {
+	const struct record_guest *asked;
+	struct record_run *run;
+	enum guest_state state;
+	char *name; /* of its directory; NULL: not known yet */
+	u64 nonce;
+	int fd;
+	pid_t ssh; /* 0 = none */
+	struct agent_in in;
+	struct agent_out out;
+	u64 heard_ns; /* when the last bytes came */
+	bool is_silent, is_stopped; /* it was said; it was asked to end */
+	/* files */
+	int parent, directory; /* -1 = none */
+	struct agent_receiver files;
+	bool is_full; /* its files cannot be written any more */
+	struct agent_lost lost;
+	u32 code; /* of its recorder */
+	/* clock */
+	int clock; /* its file; -1 = none */
+	s64 realtime_ns; /* of the machine */
+	u64 asked_ns; /* when an answer was asked for; 0 = none is waited for */
+	u64 answered_ns; /* when the last answer came */
+	struct clock_exchange best; /* of `tries` exchanges that were not written yet */
+	u32 tries, written; /* written: exchanges in the file */
+};
+
+/* Connects. 0 or -errno with a diagnostic; guest_release() in any case. */
+int guest_open(struct guest *g, struct record_run *run, const struct record_guest *asked);
+/*
+ * Takes and sends what there is, waiting for at most so long. 1: something came; 0; -EINTR. Its
+ * end is in its state.
+ */
+int guest_pump(struct guest *g, int wait_ms);
+/* Waits until it has come to this state. 0 or -errno with a diagnostic: it does not. */
+int guest_wait(struct guest *g, enum guest_state state, u32 most_ms);
+/* Waits until its recorder has ended, as long as something comes; signals do not end it. */
+void guest_wait_end(struct guest *g, u32 most_ms);
+/* So many exchanges at once, as long as they are answered. */
+void guest_clock_burst(struct guest *g, u32 count);
+/* Asks now and then. */
+void guest_clock_round(struct guest *g);
+/* Its directory and the beginning of the file of its clock. 0 or -errno with a diagnostic. */
+int guest_make_directory(struct guest *g);
+/* Sends the words. */
+void guest_record(struct guest *g);
+void guest_stop(struct guest *g);
+PRINTF_LIKE(2, 3) void guest_gone(struct guest *g, const char *fmt, ...);
+/* Nothing was recorded: removes its directory. */
+void guest_undo(struct guest *g);
+void guest_release(struct guest *g);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The source whose events are those of other machines: --guest. */
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "record/guests/guest.h"
+
+#define GREETING_MS 10000
+#define SSH_MS	    60000 /* somebody may have to type a password */
+#define BEGIN_MS    120000 /* an emulated machine that reads all its formats */
+#define SILENT_MS   3000 /* then it is said */
+#define END_MS	    15000 /* without a byte, at the end */
+#define BURST	    16 /* exchanges of clocks, before and after */
+
+struct guests {
+	struct guest *items;
+	u32 count;
+	int epoll;
+};
+
+static bool wanted(const struct record_request *r)
+{
+	return r->guests.len;
+}
+
+static int check(const struct command_spec *spec, const struct record_request *r)
+{
+	if (r->to)
+		return options_usage_error(spec, "--guest: what guests send is written here: "
+						 "without --to");
+	return OPTIONS_GO_ON;
+}
+
+/* ---- begin ---- */
+
+static int greet(struct guests *s, struct guest *g)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int err = guest_wait(g, GUEST_WELCOME, g->ssh ? SSH_MS : GREETING_MS);
+
+	if (!err)
+		err = guest_make_directory(g);
+	if (err)
+		return err;
+	epoll_ctl(s->epoll, EPOLL_CTL_ADD, g->fd, &event);
+	guest_clock_burst(g, BURST);
+	return g->state < GUEST_GONE ? 0 : -EIO;
+}
+
+static void release(struct guests *s)
+{
+	for (u32 i = 0; i < s->count; i++)
+		guest_release(&s->items[i]);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	free(s->items);
+	free(s);
+}
+
+static void undo(struct guests *s)
+{
+	for (u32 i = 0; i < s->count; i++)
+		guest_undo(&s->items[i]);
+}
+
+static int begin(struct record_run *run, void **ret)
+{
+	const struct record_request *const r = run->request;
+	struct guests *const s = xzalloc(sizeof(*s));
+	int err = record_directory(run);
+
+	s->items = xzalloc(r->guests.len * sizeof(*s->items));
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	while (s->count < r->guests.len && !err) {
+		struct guest *const g = &s->items[s->count++];
+
+		err = guest_open(g, run, &r->guests.items[s->count - 1]) ?: greet(s, g);
+	}
+	/* each prepares while the others do */
+	for (u32 i = 0; i < s->count && !err; i++) {
+		guest_record(&s->items[i]);
+		err = MIN(guest_pump(&s->items[i], 0), 0);
+	}
+	if (err) {
+		undo(s);
+		release(s);
+		return err;
+	}
+	*ret = s;
+	return 0;
+}
+
+static int start(struct record_run *run, void *state)
+{
+	struct guests *const s = state;
+	int err = 0;
+
+	for (u32 i = 0; i < s->count && !err; i++)
+		err = guest_wait(&s->items[i], GUEST_ON, BEGIN_MS);
+	if (err)
+		undo(s);
+	return err;
+}
+
+/* ---- the run ---- */
+
+static void look_for_silence(struct guest *g)
+{
+	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
+
+	if (g->state != GUEST_ON || g->is_silent || now - g->heard_ns < SILENT_MS * 1000000ull)
+		return;
+	g->is_silent = true;
+	fprintf(stderr,
+		"WARNING: %s does not answer: it stands still, or is very busy; the recording "
+		"goes on\n",
+		g->name);
+}
+
+static int round_guests(struct record_run *run, void *state)
+{
+	struct guests *const s = state;
+	bool busy = false, any = false;
+
+	for (u32 i = 0; i < s->count; i++) {
+		struct guest *const g = &s->items[i];
+
+		busy |= guest_pump(g, 0) > 0;
+		guest_clock_round(g);
+		look_for_silence(g);
+		any |= g->state == GUEST_ON;
+	}
+	run->end |= !any && run->request->only_guests;
+	return busy;
+}
+
+static int poll_fd(void *state)
+{
+	return ((struct guests *)state)->epoll;
+}
+
+static void progress(void *state, struct record_progress *ret)
+{
+	const struct guests *const s = state;
+
+	for (u32 i = 0; i < s->count; i++)
+		ret->bytes += s->items[i].files.bytes;
+}
+
+/* ---- end ---- */
+
+static void say_clock(const struct guest *g, const char *directory)
+{
+	char *const path = xasprintf("%s/%s", directory, g->name);
+	struct clock_relation *r = NULL;
+	u64 least, most;
+
+	if (clock_relation_read(path, g->run->diag, &r))
+		;
+	else if (clock_relation_uncertainty(r, &least, &most))
+		fprintf(stderr,
+			"%s: its clock is known to +-%" PRIu64 " ns at best, +-%" PRIu64
+			" at worst, by %zu exchanges; in %s\n",
+			g->name, least, most, r->bounds.all.len, path);
+	clock_relation_free(r);
+	free(path);
+}
+
+static void finish(struct record_run *run, struct guest *g)
+{
+	if (g->state == GUEST_ENDED)
+		guest_clock_burst(g, BURST);
+	run->lost += MIN(g->lost.events, UINT64_MAX - run->lost);
+	run->damaged += (u32)MIN(g->lost.uncounted, (u64)UINT32_MAX / 2);
+	run->failed |= g->state == GUEST_ENDED && g->code != EXIT_OK && g->code != EXIT_LOST;
+	if (!run->request->quiet)
+		say_clock(g, run->directory);
+}
+
+static int end(struct record_run *run, void *state)
+{
+	struct guests *const s = state;
+
+	for (u32 i = 0; i < s->count; i++)
+		guest_stop(&s->items[i]);
+	for (u32 i = 0; i < s->count; i++) {
+		struct guest *const g = &s->items[i];
+
+		if (g->state != GUEST_ON && g->state != GUEST_ENDED)
+			continue;
+		guest_wait_end(g, END_MS);
+		finish(run, g);
+	}
+	release(s);
+	return 0;
+}
+
+const struct record_source record_guests = {
+	.name = "guests",
+	.needs = SANDBOX_WRITES,
+	.idle_ms = 20,
+	.wanted = wanted,
+	.check = check,
+	.begin = begin,
+	.start = start,
+	.round = round_guests,
+	.poll_fd = poll_fd,
+	.progress = progress,
+	.end = end,
+};

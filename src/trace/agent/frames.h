@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The frames of protocol.h, coming in and going out. Nothing that comes in is trusted: kinds, sizes
+ * and numbers are checked, and never more than one frame is kept.
+ */
+#ifndef PANTRACE_TRACE_AGENT_FRAMES_H
+#define PANTRACE_TRACE_AGENT_FRAMES_H
+
+#include "base/strbuf.h"
+#include "trace/agent/protocol.h"
+
+struct agent_in {
+	struct strbuf bytes;
+	size_t at;
+	u64 number; /* of the next frame */
+	const char *mark; /* to be found first; NULL: found, or none is sent */
+	const u64 *wanted; /* what the mark has to say; NULL: anything */
+	u64 nonce; /* what it said */
+	const char *why; /* it is refused; NULL = it is not */
+};
+
+struct agent_out {
+	struct strbuf bytes;
+	size_t at;
+	u64 number;
+};
+
+void agent_in_init(struct agent_in *in, const char *mark, const u64 *wanted);
+void agent_in_release(struct agent_in *in);
+/* Adds what came. */
+void agent_in_feed(struct agent_in *in, const void *data, size_t n);
+/* What a descriptor has now: 1; 0: nothing, it would wait; -EPIPE: the end; -errno. */
+int agent_in_read(struct agent_in *in, int fd);
+/*
+ * The next whole frame: 1, its body stays valid until more is fed or read; 0: it is not whole yet;
+ * -EPROTO: this is none (in->why).
+ */
+int agent_in_next(struct agent_in *in, struct agent_frame *ret, const u8 **ret_body);
+/* Has it a kind that there is, and a size of that kind? */
+bool agent_frame_fits(const struct agent_frame *f);
+/* Text of a fixed size from another machine: NULL unless it has an end. */
+const char *agent_text(const char *text, size_t size);
+
+void agent_out_init(struct agent_out *out);
+void agent_out_release(struct agent_out *out);
+void agent_out_mark(struct agent_out *out, const char *mark, u64 nonce);
+/* A frame of up to two parts. */
+void agent_out_put(struct agent_out *out, enum agent_type type, const void *head, size_t head_size,
+		   const void *body, size_t body_size);
+static inline size_t agent_out_waiting(const struct agent_out *out)
+{
+	return out->bytes.len - out->at;
+}
+/* Sends what the descriptor takes now. 0 or -errno. */
+int agent_out_push(struct agent_out *out, int fd);
+
+#endif

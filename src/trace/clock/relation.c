@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/clock/relation.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/foreign.h"
+
+#define FILE_MOST ((size_t)64 << 20)
+#define NS_MOST	  ((u64)INT64_MAX / 4) /* 73 years: sums and differences of two fit */
+
+/* ---- writing ---- */
+
+void clock_head(struct strbuf *to, const char *machine, s64 realtime, s64 host_realtime)
+{
+	strbuf_addf(to,
+		    "pantrace-clock 1\nmachine %s\nrealtime %" PRId64 "\nhost-realtime %" PRId64
+		    "\n",
+		    machine, realtime, host_realtime);
+}
+
+void clock_exchange_add(struct strbuf *to, const struct clock_exchange *e)
+{
+	strbuf_addf(to, "exchange %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", e->sent,
+		    e->received, e->answered, e->back);
+}
+
+/* ---- bounds ---- */
+
+static s64 drift(const struct clock_bounds_list *l, const struct clock_bounds *a,
+		 const struct clock_bounds *b)
+{
+	return (s64)((__int128)(b->at - a->at) * l->drift / 1000000);
+}
+
+/* What the bounds at one time say of those at another, which no jump is in between. */
+static void narrow(struct clock_bounds *b, const struct clock_bounds *by, s64 by_drift)
+{
+	b->least = MAX(b->least, by->least - by_drift);
+	b->most = MIN(b->most, by->most + by_drift);
+}
+
+/* Once all exchanges are there. */
+static void narrow_all(struct clock_bounds_list *l)
+{
+	for (size_t i = 1; i < l->all.len; i++) {
+		struct clock_bounds *const b = &l->all.items[i], *const before = b - 1;
+		const s64 most = drift(l, before, b);
+
+		b->jumped = b->least > before->most + most || b->most < before->least - most;
+		l->jumps += b->jumped;
+		if (!b->jumped)
+			narrow(b, before, most);
+	}
+	for (size_t i = l->all.len; i-- > 1;) {
+		struct clock_bounds *const b = &l->all.items[i], *const before = b - 1;
+
+		if (!b->jumped)
+			narrow(before, b, drift(l, before, b));
+	}
+}
+
+static void copy(struct clock_bounds_list *to, const struct clock_bounds_list *from)
+{
+	to->all.len = 0;
+	for (size_t i = 0; i < from->all.len; i++)
+		vector_push(&to->all, from->all.items[i]);
+	to->jumps = 0;
+}
+
+static void bound_all(struct clock_relation *r)
+{
+	static const s64 drifts[] = {0, 1, 10, 100, CLOCK_DRIFT_MOST};
+	struct clock_bounds_list most = {.drift = CLOCK_DRIFT_MOST};
+
+	copy(&most, &r->bounds);
+	narrow_all(&most);
+	for (size_t i = 0; i < ARRAY_SIZE(drifts); i++) {
+		copy(&r->likely, &r->bounds);
+		r->likely.drift = drifts[i];
+		narrow_all(&r->likely);
+		if (r->likely.jumps == most.jumps)
+			break;
+	}
+	vector_free(&r->bounds.all);
+	r->bounds = most;
+}
+
+static int add(struct clock_relation *r, const struct clock_exchange *e)
+{
+	const struct clock_bounds b = {
+		.at = (s64)e->received,
+		.least = (s64)(e->sent - e->received),
+		.most = (s64)(e->back - e->answered),
+	};
+
+	if (MAX(MAX(e->sent, e->back), MAX(e->received, e->answered)) > NS_MOST ||
+	    e->answered < e->received || e->back < e->sent || b.most < b.least ||
+	    (r->bounds.all.len && b.at <= vector_last(&r->bounds.all).at))
+		return -EBADMSG;
+	vector_push(&r->bounds.all, b);
+	return 0;
+}
+
+/* ---- reading ---- */
+
+static int parse_line(struct clock_relation *r, const char *line)
+{
+	struct clock_exchange e;
+	int end = 0;
+
+	if (sscanf(line, "exchange %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 "%n", &e.sent,
+		   &e.received, &e.answered, &e.back, &end) == 4)
+		return line[end] ? -EBADMSG : add(r, &e);
+	if (str_starts(line, "machine ") && !r->machine && line[8])
+		r->machine = xstrdup(line + 8);
+	else
+		sscanf(line, "realtime %" SCNd64, &r->realtime);
+	sscanf(line, "host-realtime %" SCNd64, &r->host_realtime);
+	return 0;
+}
+
+/* Not llabs(): the least number has none. */
+static bool is_near(s64 ns)
+{
+	return ns <= (s64)NS_MOST && ns >= -(s64)NS_MOST;
+}
+
+/* What a killed host leaves may end in the middle of a line. */
+int clock_relation_parse(struct clock_relation *r, const char *text, size_t n)
+{
+	static const char magic[] = "pantrace-clock 1\n";
+	char line[256];
+	int err = 0;
+
+	if (n < sizeof(magic) - 1 || memcmp(text, magic, sizeof(magic) - 1))
+		return -EBADMSG;
+	for (const char *at = text, *end = text + n, *next; at < end && !err; at = next + 1) {
+		next = memchr(at, '\n', (size_t)(end - at));
+		if (!next)
+			break;
+		if (next - at >= (ptrdiff_t)sizeof(line))
+			return -EBADMSG;
+		memcpy(line, at, (size_t)(next - at));
+		line[next - at] = 0;
+		err = parse_line(r, line);
+	}
+	if (!err && (!r->machine || !is_near(r->realtime) || !is_near(r->host_realtime)))
+		err = -EBADMSG;
+	if (!err)
+		bound_all(r);
+	return err;
+}
+
+bool clock_relation_is_there(const char *directory)
+{
+	char *const path = xasprintf("%s/" CLOCK_FILE, directory);
+	const bool yes = !access(path, F_OK);
+
+	free(path);
+	return yes;
+}
+
+int clock_relation_read(const char *directory, struct diag *d, struct clock_relation **ret)
+{
+	const int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct clock_relation *r = xzalloc(sizeof(*r));
+	char *text = NULL;
+	size_t n = 0;
+	int err = at < 0 ? -errno : foreign_read(at, CLOCK_FILE, FILE_MOST, &text, &n, NULL);
+
+	if (!err)
+		err = clock_relation_parse(r, text, n);
+	if (err) {
+		diag_error(d, NO_SPAN, "%s/" CLOCK_FILE ": %s", directory,
+			   err == -EBADMSG ? "it does not say how that machine's clock stands"
+					   : strerror(-err));
+		clock_relation_free(r);
+	} else {
+		*ret = r;
+	}
+	free(text);
+	if (at >= 0)
+		close(at);
+	return err;
+}
+
+void clock_relation_free(struct clock_relation *r)
+{
+	if (!r)
+		return;
+	vector_free(&r->bounds.all);
+	vector_free(&r->likely.all);
+	free(r->machine);
+	free(r);
+}
+
+/* ---- asking ---- */
+
+/* The first bounds behind that time; those are mostly where they were last time. */
+static size_t find(struct clock_relation *r, s64 ns)
+{
+	const struct clock_bounds *const b = r->bounds.all.items;
+	size_t low = 0, high = r->bounds.all.len;
+
+	if (r->last && r->last < high && b[r->last - 1].at <= ns && ns < b[r->last].at)
+		return r->last;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (b[middle].at <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return r->last = low;
+}
+
+/* At that time, before the i-th. */
+static struct clock_bounds bounds_at(const struct clock_bounds_list *l, size_t i, s64 ns)
+{
+	const struct clock_bounds *const before = i ? &l->all.items[i - 1] : NULL,
+					 *const after = i < l->all.len ? &l->all.items[i] : NULL;
+	struct clock_bounds b = {ns, INT64_MIN / 2, INT64_MAX / 2, false};
+
+	if (before && after && after->jumped) { /* at some time between the two */
+		b.least = MIN(before->least, after->least);
+		b.most = MAX(before->most, after->most);
+		return b;
+	}
+	if (before)
+		narrow(&b, before, drift(l, before, &b));
+	if (after)
+		narrow(&b, after, drift(l, &b, after));
+	return b;
+}
+
+s64 clock_relation_offset(struct clock_relation *r, s64 machine_ns, u64 *ret_uncertainty)
+{
+	const s64 ns = MAX(MIN(machine_ns, (s64)NS_MOST), 0);
+	const size_t i = find(r, ns);
+	const struct clock_bounds b = bounds_at(&r->bounds, i, ns),
+				  likely = bounds_at(&r->likely, i, ns);
+	const s64 offset =
+		MAX(MIN(likely.least + (likely.most - likely.least) / 2, b.most), b.least);
+
+	if (!r->bounds.all.len) { /* by the calendar, for want of anything better */
+		if (ret_uncertainty)
+			*ret_uncertainty = UINT64_MAX;
+		return r->realtime - r->host_realtime;
+	}
+	if (ret_uncertainty)
+		*ret_uncertainty = (u64)MAX(b.most - offset, offset - b.least);
+	return offset;
+}
+
+bool clock_relation_uncertainty(const struct clock_relation *r, u64 *ret_least, u64 *ret_most)
+{
+	*ret_least = UINT64_MAX;
+	*ret_most = 0;
+	for (size_t i = 0; i < r->bounds.all.len; i++) {
+		const struct clock_bounds *const b = &r->bounds.all.items[i];
+		const u64 half = (u64)(b->most - b->least + 1) / 2;
+
+		*ret_least = MIN(*ret_least, half);
+		*ret_most = MAX(*ret_most, half);
+	}
+	return r->bounds.all.len;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/dat/head.h"
+
+#include <zstd.h>
+
+#include "trace/dat/internal.h"
+
+#define COMPRESSED 1 /* a section's flag */
+#define PAGES_NAME "buffer flyrecord " /* of the section with the pages, for people */
+
+/* ---- parts ---- */
+
+static void put16(struct strbuf *out, u16 v)
+{
+	strbuf_add(out, &v, sizeof(v));
+}
+
+static void put32(struct strbuf *out, u32 v)
+{
+	strbuf_add(out, &v, sizeof(v));
+}
+
+static void put64(struct strbuf *out, u64 v)
+{
+	strbuf_add(out, &v, sizeof(v));
+}
+
+static void put_string(struct strbuf *out, const char *s)
+{
+	strbuf_add(out, s, strlen(s) + 1);
+}
+
+static void put_text64(struct strbuf *out, const char *text, size_t len)
+{
+	put64(out, len);
+	strbuf_add(out, text, len);
+}
+
+void dat_contents_init(struct dat_contents *c)
+{
+	*c = (struct dat_contents){.options = STRBUF_INIT};
+	for (u32 p = 0; p < DAT_PARTS; p++)
+		c->parts[p] = (struct strbuf)STRBUF_INIT;
+}
+
+void dat_contents_release(struct dat_contents *c)
+{
+	for (u32 p = 0; p < DAT_PARTS; p++)
+		strbuf_release(&c->parts[p]);
+	strbuf_release(&c->options);
+}
+
+void dat_contents_headers(struct dat_contents *c, const char *page, const char *event)
+{
+	struct strbuf *out = &c->parts[DAT_HEADERS];
+
+	strbuf_reset(out);
+	put_string(out, "header_page");
+	put_text64(out, page, strlen(page));
+	put_string(out, "header_event");
+	put_text64(out, event, strlen(event));
+}
+
+/* trace-cmd counts a NUL behind these texts. */
+static void put_part32(struct strbuf *out, const char *text, size_t len)
+{
+	strbuf_reset(out);
+	put32(out, (u32)len + 1);
+	strbuf_add(out, text, len);
+	strbuf_addch(out, '\0');
+}
+
+void dat_contents_symbols(struct dat_contents *c, const char *text, size_t len)
+{
+	put_part32(&c->parts[DAT_SYMBOLS], text, MIN(len, (size_t)UINT32_MAX - 1));
+}
+
+void dat_contents_strings(struct dat_contents *c, const char *text, size_t len)
+{
+	put_part32(&c->parts[DAT_STRINGS], text, MIN(len, (size_t)UINT32_MAX - 1));
+}
+
+void dat_contents_tasks(struct dat_contents *c, const char *text, size_t len)
+{
+	strbuf_reset(&c->parts[DAT_TASKS]);
+	put_text64(&c->parts[DAT_TASKS], text, len);
+}
+
+struct dat_formats dat_formats_begin(struct strbuf *out, const char *system)
+{
+	struct dat_formats f = {.out = out};
+
+	if (system)
+		put_string(out, system);
+	f.count_at = out->len;
+	put32(out, 0);
+	return f;
+}
+
+void dat_formats_add(struct dat_formats *f, const char *text, size_t len)
+{
+	put_text64(f->out, text, len);
+	f->count++;
+}
+
+void dat_formats_end(struct dat_formats *f)
+{
+	memcpy(f->out->data + f->count_at, &f->count, sizeof(f->count));
+}
+
+/* ---- the head of a file: all but the pages ---- */
+
+/* In the order of enum dat_part. */
+static const struct {
+	u16 id;
+	const char *name;
+} part_rows[DAT_PARTS] = {
+	{OPTION_HEADER_INFO, "headers"},
+	{OPTION_FTRACE_EVENTS, "ftrace events"},
+	{OPTION_EVENT_FORMATS, "events format"},
+	{OPTION_KALLSYMS, "kallsyms"},
+	{OPTION_PRINTK, "printk"},
+	{OPTION_CMDLINES, "command lines"},
+};
+
+static void put_magic(struct strbuf *out, const char *version, u32 page_size)
+{
+	static const u8 magic[] = {0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
+
+	strbuf_add(out, magic, sizeof(magic));
+	put_string(out, version);
+	strbuf_addch(out, 0); /* little endian */
+	strbuf_addch(out, 8); /* bytes of a long */
+	put32(out, page_size);
+}
+
+static void put_option(struct strbuf *out, u16 id, const void *data, size_t size)
+{
+	put16(out, id);
+	put32(out, (u32)size);
+	strbuf_add(out, data, size);
+}
+
+static void put_text_option(struct strbuf *out, u16 id, const char *text)
+{
+	if (text)
+		put_option(out, id, text, strlen(text) + 1);
+}
+
+/* Options that are the same in both versions. */
+static void put_options(const struct dat_writer_options *o, const struct dat_contents *c,
+			struct strbuf *out)
+{
+	const u32 cpus = o->cpus[o->cpu_count - 1] + 1;
+
+	put_text_option(out, OPTION_TRACECLOCK, c->clocks);
+	put_text_option(out, OPTION_UNAME, c->uname);
+	put_text_option(out, OPTION_VERSION, c->version);
+	for (u32 i = 0; i < c->stats_count; i++)
+		put_text_option(out, OPTION_CPUSTAT, c->stats[i]);
+	if (c->options.len)
+		strbuf_add(out, c->options.data, c->options.len);
+	put_option(out, OPTION_CPUCOUNT, &cpus, sizeof(cpus));
+}
+
+/* Version 6 has a slot for each CPU up to the last one. */
+static void head_v6(const struct dat_writer_options *o, const struct dat_contents *c,
+		    struct dat_head *h)
+{
+	const u32 cpus = o->cpus[o->cpu_count - 1] + 1;
+	u32 i = 0;
+
+	put_magic(&h->out, "6", o->page_size);
+	for (u32 p = 0; p < DAT_PARTS; p++)
+		strbuf_add(&h->out, c->parts[p].data, c->parts[p].len);
+	put32(&h->out, cpus);
+	strbuf_add(&h->out, "options  ", 10);
+	put_options(o, c, &h->out);
+	put16(&h->out, OPTION_DONE);
+	strbuf_add(&h->out, "flyrecord", 10);
+	for (u32 cpu = 0; cpu < cpus; cpu++) {
+		if (o->cpus[i] == cpu)
+			h->slots[i++] = h->out.len;
+		put64(&h->out, 0);
+		put64(&h->out, 0);
+	}
+	h->buffer = h->out.len;
+}
+
+/* Where a name stands among those of all sections, which are there before the first one. */
+static u32 name_at(const struct dat_head *h, const char *name)
+{
+	u32 at = 0;
+
+	while (at < h->names.len && !str_eq(h->names.data + at, name))
+		at += (u32)strlen(h->names.data + at) + 1;
+	return at;
+}
+
+/* The head of a section; *ret_size_at is where its size stands. Returns where it begins. */
+static u64 put_section(struct dat_head *h, u16 id, bool compressed, const char *name,
+		       u64 *ret_size_at)
+{
+	const u64 at = h->out.len;
+
+	put16(&h->out, id);
+	put16(&h->out, compressed ? COMPRESSED : 0);
+	put32(&h->out, name_at(h, name));
+	*ret_size_at = h->out.len;
+	put64(&h->out, 0);
+	return at;
+}
+
+static void section_end(struct dat_head *h, u64 size_at)
+{
+	const u64 size = h->out.len - size_at - sizeof(u64);
+
+	memcpy(h->out.data + size_at, &size, sizeof(size));
+}
+
+/* A section of this text; packed only if that makes it smaller. */
+static u64 put_text_section(struct dat_head *h, u16 id, bool compress, const char *name,
+			    const struct strbuf *text)
+{
+	const size_t bound = ZSTD_compressBound(text->len);
+	u64 at, size_at;
+	char *packed;
+	size_t n;
+
+	if (!compress) {
+		at = put_section(h, id, false, name, &size_at);
+		strbuf_add(&h->out, text->data, text->len);
+		section_end(h, size_at);
+		return at;
+	}
+	packed = xmalloc(bound);
+	n = ZSTD_compress(packed, bound, text->data, text->len, DAT_ZSTD_LEVEL);
+	at = put_section(h, id, true, name, &size_at);
+	put32(&h->out, (u32)n);
+	put32(&h->out, (u32)text->len);
+	strbuf_add(&h->out, packed, n);
+	section_end(h, size_at);
+	free(packed);
+	return at;
+}
+
+static void head_v7(const struct dat_writer_options *o, const struct dat_contents *c,
+		    struct dat_head *h)
+{
+	const bool compress = o->compress;
+	const u32 count = o->cpu_count;
+	u64 parts[DAT_PARTS], options_at, size_at, section, begin;
+	const u64 none = 0;
+
+	for (u32 p = 0; p < DAT_PARTS; p++)
+		put_string(&h->names, part_rows[p].name);
+	put_string(&h->names, "options");
+	put_string(&h->names, "strings");
+	put_string(&h->names, PAGES_NAME);
+	put_magic(&h->out, "7", o->page_size);
+	put_string(&h->out, compress ? "zstd" : "none");
+	put_string(&h->out, compress ? ZSTD_versionString() : "");
+	options_at = h->out.len;
+	put64(&h->out, 0);
+	for (u32 p = 0; p < DAT_PARTS; p++)
+		parts[p] = put_text_section(h, part_rows[p].id, compress, part_rows[p].name,
+					    &c->parts[p]);
+	section = put_section(h, OPTION_DONE, false, "options", &size_at);
+	memcpy(h->out.data + options_at, &section, sizeof(section));
+	for (u32 p = 0; p < DAT_PARTS; p++)
+		put_option(&h->out, part_rows[p].id, &parts[p], sizeof(parts[p]));
+	put_options(o, c, &h->out);
+	/* {u64 section, name, clock, u32 page size, u32 CPUs, {u32 cpu, u64 offset, u64 size}*} */
+	put16(&h->out, OPTION_BUFFER);
+	put32(&h->out, (u32)(8 + 1 + strlen(c->clock) + 1 + 4 + 4 + 20 * count));
+	begin = h->out.len;
+	put64(&h->out, 0);
+	put_string(&h->out, "");
+	put_string(&h->out, c->clock);
+	put32(&h->out, o->page_size);
+	put32(&h->out, count);
+	for (u32 i = 0; i < count; i++) {
+		put32(&h->out, o->cpus[i]);
+		h->slots[i] = h->out.len;
+		put64(&h->out, 0);
+		put64(&h->out, 0);
+	}
+	put_option(&h->out, OPTION_DONE, &none, sizeof(none));
+	section_end(h, size_at);
+	put_text_section(h, OPTION_STRINGS, compress, "strings", &h->names);
+	h->buffer = put_section(h, OPTION_BUFFER, compress, PAGES_NAME, &size_at);
+	memcpy(h->out.data + begin, &h->buffer, sizeof(h->buffer));
+}
+
+struct dat_head dat_head_make(const struct dat_writer_options *o, const struct dat_contents *c)
+{
+	struct dat_head h = {.out = STRBUF_INIT, .names = STRBUF_INIT};
+
+	h.slots = xzalloc(o->cpu_count * sizeof(*h.slots));
+	if (o->version == 6)
+		head_v6(o, c, &h);
+	else
+		head_v7(o, c, &h);
+	return h;
+}
+
+void dat_head_release(struct dat_head *h)
+{
+	strbuf_release(&h->out);
+	strbuf_release(&h->names);
+	free(h->slots);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A heat map as a page. Its data, read by view/page/heatmap.js (numbers and texts as page.h has
+ * them):
+ *
+ *	what cells count, the recordings' names, a cell that is full (0: none), the step in ns
+ *	how many columns, how many rows
+ *	of each column its text; of each row its tick, its text
+ *	the cells: column by column, the lowest row first
+ *	1 if there are stacks, then: their tree (view/flame/page.c), and of each cell that is not 0
+ *	how many stacks, each its frame as the difference to the one before, and its weight
+ */
+#include <stdlib.h>
+
+#include "base/escape.h"
+#include "base/vector.h"
+#include "view/flame/flame.h"
+#include "view/heat/heat.h"
+#include "view/page/page.h"
+
+#define STILL_CELLS 20000 /* above this the SVG would be too large for a browser */
+
+static void add_text(struct strbuf *data, const struct strbuf *text)
+{
+	page_add_text(data, text->data, text->len);
+}
+
+struct cell {
+	VECTOR(u64) stacks; /* frame, weight */
+	const u32 *nodes;
+};
+
+static void take_stack(void *arg, u32 stack, u64 weight)
+{
+	struct cell *const c = arg;
+	const u64 node = c->nodes[stack];
+
+	if (c->stacks.len && c->stacks.items[c->stacks.len - 2] == node) {
+		c->stacks.items[c->stacks.len - 1] += weight;
+		return;
+	}
+	vector_push(&c->stacks, node);
+	vector_push(&c->stacks, weight);
+}
+
+static void add_stacks(const struct heat *h, const struct heat_options *o, struct strbuf *data)
+{
+	const struct heat_grid *const g = heat_grid(h);
+	u32 *const nodes = flame_node_of_stack(o->flame);
+	struct cell cell = {.nodes = nodes};
+
+	flame_page_data(o->flame, o->counted, data);
+	for (u32 column = 0; column < g->columns; column++)
+		for (u32 row = 0; row < g->rows; row++) {
+			u64 before = 0;
+
+			if (!g->counts[(size_t)column * g->rows + row])
+				continue;
+			cell.stacks.len = 0;
+			heat_each_stack(h, column, row, take_stack, &cell);
+			strbuf_add_leb128(data, cell.stacks.len / 2);
+			for (size_t i = 0; i < cell.stacks.len; i += 2) {
+				/* signed differences: the lowest bit is the sign */
+				const u64 node = cell.stacks.items[i];
+
+				strbuf_add_leb128(data, node < before ? (before - node) * 2 + 1
+								      : (node - before) * 2);
+				strbuf_add_leb128(data, cell.stacks.items[i + 1]);
+				before = node;
+			}
+		}
+	vector_free(&cell.stacks);
+	free(nodes);
+}
+
+static void add_data(const struct heat *h, const struct heat_options *o, struct strbuf *data)
+{
+	const struct heat_grid *const g = heat_grid(h);
+	struct strbuf text = STRBUF_INIT;
+
+	page_add_text(data, o->counted, strlen(o->counted));
+	page_add_text(data, o->files, strlen(o->files));
+	strbuf_add_leb128(data, g->full);
+	strbuf_add_leb128(data, g->step_ns);
+	strbuf_add_leb128(data, g->columns);
+	strbuf_add_leb128(data, g->rows);
+	for (u32 column = 0; column <= g->columns; column++) {
+		strbuf_reset(&text);
+		heat_column_text(h, o, column, &text);
+		add_text(data, &text);
+	}
+	for (u32 row = 0; row < g->rows; row++) {
+		strbuf_reset(&text);
+		heat_row_tick(h, o, row, &text);
+		add_text(data, &text);
+		strbuf_reset(&text);
+		heat_row_text(h, o, row, &text);
+		add_text(data, &text);
+	}
+	for (size_t i = 0; i < (size_t)g->columns * g->rows; i++)
+		strbuf_add_leb128(data, g->counts[i]);
+	strbuf_add_leb128(data, o->flame != NULL);
+	if (o->flame)
+		add_stacks(h, o, data);
+	strbuf_release(&text);
+}
+
+/* ---- tables ---- */
+
+static void begin_table(const char *title, const char *first, const char *counted,
+			struct strbuf *out)
+{
+	strbuf_addf(out,
+		    "<h2>%s</h2>\n<div class=\"scroll\"><table><thead><tr><th>%s</th><th>%s</th>"
+		    "<th>Share</th></tr></thead><tbody>\n",
+		    title, first, counted);
+}
+
+static void add_row(const struct strbuf *name, u32 at, u64 count, u64 all, struct strbuf *out)
+{
+	strbuf_addf(out, "<tr><td data-value=\"%09u\">", at);
+	escape_xml(out, name->data, name->len);
+	strbuf_addf(out, "</td><td>%llu</td><td data-value=\"%.6f\">%.2f%%</td></tr>\n",
+		    (unsigned long long)count, all ? (double)count / (double)all : 0,
+		    all ? 100.0 * (double)count / (double)all : 0);
+}
+
+static void add_tables(const struct heat *h, const struct heat_options *o, struct strbuf *out)
+{
+	const struct heat_grid *const g = heat_grid(h);
+	struct strbuf text = STRBUF_INIT;
+
+	begin_table("Rows", "Row", o->counted, out);
+	for (u32 row = g->rows; row-- > 0;) {
+		u64 sum = 0;
+
+		for (u32 column = 0; column < g->columns; column++)
+			sum += g->counts[(size_t)column * g->rows + row];
+		strbuf_reset(&text);
+		heat_row_text(h, o, row, &text);
+		add_row(&text, row, sum, g->total, out);
+	}
+	strbuf_addstr(out, "</tbody></table></div>\n");
+	begin_table("Columns", "From", o->counted, out);
+	for (u32 column = 0; column < g->columns; column++) {
+		u64 sum = 0;
+
+		for (u32 row = 0; row < g->rows; row++)
+			sum += g->counts[(size_t)column * g->rows + row];
+		strbuf_reset(&text);
+		heat_column_text(h, o, column, &text);
+		add_row(&text, column, sum, g->total, out);
+	}
+	strbuf_addstr(out, "</tbody></table></div>\n");
+	strbuf_release(&text);
+}
+
+void heat_page(const struct heat *h, const struct heat_options *o, struct strbuf *out)
+{
+	struct page page = PAGE_INIT("heatmap", o->title);
+
+	add_data(h, o, &page.data);
+	add_tables(h, o, &page.table);
+	if (heat_grid(h)->filled <= STILL_CELLS)
+		heat_svg(h, o, &page.still);
+	else
+		strbuf_addstr(&page.still,
+			      "<p>The picture needs JavaScript; the tables do not.</p>");
+	page_write(&page, out);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "view/page/script.h"
+
+#include "base/escape.h"
+#include "view/page/page.h"
+
+#define STILL_MOST (1u << 20) /* of lines where scripts are off: more is slow to show */
+
+void script_page(const char *title, const struct strbuf *lines, struct strbuf *out)
+{
+	struct page page = PAGE_INIT("script", title);
+
+	strbuf_addstr(&page.still, "<p>Tables and pictures need JavaScript. What was printed, as "
+				   "JSON:</p>\n<pre class=\"printed\">");
+	escape_xml(&page.still, lines->data, MIN(lines->len, (size_t)STILL_MOST));
+	strbuf_addstr(&page.still, lines->len > STILL_MOST ? "...</pre>" : "</pre>");
+	strbuf_add(&page.data, lines->data, lines->len);
+	page_write(&page, out);
+}
+
+void script_served_page(const char *title, struct strbuf *out)
+{
+	struct page page = PAGE_INIT("script", title);
+
+	strbuf_addstr(&page.still, "<p>This page needs JavaScript.</p>");
+	page.is_served = true;
+	page_write(&page, out);
+}

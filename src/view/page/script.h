@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a script printed, as a page (view/page/script.js). */
+#ifndef PANTRACE_VIEW_PAGE_SCRIPT_H
+#define PANTRACE_VIEW_PAGE_SCRIPT_H
+
+#include "base/strbuf.h"
+
+/* lines: of JSON, as `-f json` prints them (doc/json.md). */
+void script_page(const char *title, const struct strbuf *lines, struct strbuf *out);
+
+/* The same page without them: it asks for "data", again and again. */
+void script_served_page(const char *title, struct strbuf *out);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The page of what a script printed. Its data are the lines of `-f json` (doc/json.md). What was
+ * printed stays text; maps become tables, histograms bars, time series lines, and maps by stacks
+ * flame graphs. Of a map that was printed several times the last is open, those before are folded.
+ */
+const DEFAULTS = {search: ''};
+const KEYS = [['/', 'search'], ['p', 'a live page: pause, go on'], ['arrows, Enter, Backspace, Escape', 'in a flame graph: move, zoom, zoom out, all'], ['?', 'these keys']];
+/* Messages that are no output of the script's own. */
+const NOTES = {lost_events: d => `${grouped(d.events ?? 0)} events were lost`, attached_probes: () => ''};
+const FRAME = '\n        '; /* stands before each frame of a stack in a key */
+const OPEN_MOST = 8; /* histograms of a map that are not folded */
+const SERIES_MOST = 12, HUES = [210, 30, 140, 280, 0, 180, 50, 320, 100, 240, 160, 75];
+
+/* Numbers beyond 2^53 come as texts of their digits. */
+function isNumber(v) {
+	return typeof v === 'number' || typeof v === 'string' && /^-?\d+$/.test(v);
+}
+
+function isPlain(v) {
+	return v === null || typeof v !== 'object';
+}
+
+/* [[key, value]]: of a map without a key, key ''. */
+function rowsOf(value, isOne) {
+	return isOne(value) ? [['', value]] : Object.entries(value);
+}
+
+function shown(v) {
+	return isNumber(v) ? grouped(v) : visible(isPlain(v) ? String(v) : JSON.stringify(v));
+}
+
+/* A key with a stack: the other parts of the key, then its frames, the outermost first. */
+function stackOf(key) {
+	const lines = key.split('\n'), frames = lines.filter(line => line.startsWith('        ')).map(line => line.trim().replace(/\+\d+$/, ''));
+	const others = lines.filter(line => line && !line.startsWith('        ')).flatMap(line => line.split(',')).filter(Boolean);
+	return [...others, ...frames.reverse()];
+}
+
+class ScriptPage {
+	constructor(lines) {
+		const main = document.getElementById('picture');
+		this.search = element('input', {type: 'search', id: 'search', placeholder: 'Search: text or /expression/',
+			'aria-label': 'Search', oninput: () => this.find()});
+		this.matched = element('output', {id: 'matched', className: 'soft'});
+		this.note = element('output', {id: 'note', className: 'soft'});
+		this.pause = element('button', {type: 'button', id: 'pause', hidden: true, 'aria-pressed': 'false', onclick: () => this.togglePause()}, 'Pause');
+		this.help = element('dialog', {}, element('table', {}, element('tbody', {}, ...KEYS.map(([key, what]) =>
+			element('tr', {}, element('td', {}, key), element('td', {}, what))))),
+			element('form', {method: 'dialog'}, element('button', {}, 'Close')));
+		this.body = element('div', {id: 'output'});
+		main.append(element('div', {className: 'bar', role: 'toolbar'}, this.pause, this.note, element('span', {className: 'space'}), this.matched, this.search,
+			element('button', {type: 'button', onclick: () => this.help.showModal()}, 'Keys')), this.body, this.help);
+		this.fill(lines);
+		document.addEventListener('keydown', e => this.onKey(e));
+		addEventListener('hashchange', () => this.restore());
+		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.drawings.forEach(d => d.draw()));
+		this.restore();
+	}
+
+	fill(lines) {
+		this.drawings = [];
+		this.tables = [];
+		this.printed = null; /* the text that goes on */
+		this.before = new Map(); /* a map's name: what it was printed as last */
+		this.body.replaceChildren();
+		for (const line of lines)
+			this.add(line);
+		this.drawings.forEach(d => d.resize());
+	}
+
+	/* ---- live ---- */
+
+	/* Each second, where anything has changed; what is folded or zoomed begins anew. */
+	async follow(data) {
+		this.pause.hidden = false;
+		for (let last = data;;) {
+			await new Promise(done => setTimeout(done, 1000));
+			try {
+				const next = await servedData();
+				if (this.isPaused || (next.length === last.length && next.every((byte, i) => byte === last[i])))
+					continue;
+				last = next;
+				this.fill(linesOf(next));
+				this.find();
+				this.note.value = `live: as of ${new Date().toLocaleTimeString()}`;
+			} catch {
+				this.note.value = 'pantrace has ended: this is what it showed last';
+				this.pause.hidden = true;
+				return;
+			}
+		}
+	}
+
+	togglePause() {
+		this.isPaused = !this.isPaused;
+		this.pause.setAttribute('aria-pressed', this.isPaused);
+		this.note.value = this.isPaused ? 'paused' : 'live';
+	}
+
+	/* ---- lines ---- */
+
+	add({type, data}) {
+		const maps = {map: v => this.map(v), hist: v => this.histograms(v), tseries: v => this.series(v), stats: v => this.map(v)};
+		if (!maps[type])
+			return this.text(type, data);
+		for (const [name, value] of Object.entries(data)) {
+			const section = element('section', {}, element('h2', {}, visible(name)), ...maps[type](value));
+			this.printed = null;
+			this.fold(name);
+			this.before.set(name, section);
+			this.body.append(section);
+		}
+	}
+
+	text(type, data) {
+		const text = NOTES[type] ? NOTES[type](data) : typeof data === 'string' ? data : JSON.stringify(data) + '\n';
+		if (!text)
+			return;
+		if (!this.printed)
+			this.body.append(this.printed = element('pre', {className: 'printed'}));
+		this.printed.append(visible(text).replaceAll('\\x0a', '\n').replaceAll('\\x09', '\t'));
+	}
+
+	/* What was printed of it before goes into a fold. */
+	fold(name) {
+		const section = this.before.get(name);
+		if (!section)
+			return;
+		const folded = element('details', {}, element('summary', {className: 'soft'}, `${visible(name)}, printed before`));
+		section.replaceWith(folded);
+		folded.append(section);
+	}
+
+	/* ---- maps ---- */
+
+	map(value) {
+		const rows = rowsOf(value, v => isPlain(v) || Array.isArray(v)), parts = rows.find(([, v]) => !isPlain(v) && !Array.isArray(v))?.[1];
+		if (rows.some(([key]) => key.includes(FRAME)) && rows.every(([, v]) => isNumber(v)))
+			return [this.flame(rows)];
+		if (rows.length === 1 && rows[0][0] === '')
+			return [element('pre', {className: 'printed'}, shown(rows[0][1]))];
+		if (rows.every(([, v]) => isNumber(v)))
+			rows.sort(([, x], [, y]) => Number(y) - Number(x));
+		return [this.table(['Key', ...parts ? Object.keys(parts) : ['Value']], rows.map(([key, v]) => [key, ...parts ? Object.values(v) : [v]]))];
+	}
+
+	table(titles, rows) {
+		const cell = v => element('td', isNumber(v) ? {'data-value': v} : {}, shown(v));
+		const table = element('table', {}, element('thead', {}, element('tr', {}, ...titles.map(text => element('th', {}, text)))),
+			element('tbody', {}, ...rows.map(([key, ...values]) => element('tr', {}, element('td', {'data-value': key}, visible(key)), ...values.map(cell)))));
+		sortable(table);
+		this.tables.push(table);
+		return element('div', {className: 'scroll'}, table);
+	}
+
+	flame(rows) {
+		const keys = new Set(rows.map(([key]) => key));
+		/* keys that read alike bear a number (doc/json.md) */
+		const stack = key => { const k = key.replace(/ \(\d+\)$/, ''); return stackOf(keys.has(k) ? k : key); };
+		const tree = treeOfStacks(rows.map(([key, v]) => [stack(key), BigInt(v)]), ''), whole = {now: tree.total[0], old: 0};
+		const told = element('div', {className: 'detail', 'aria-live': 'polite'});
+		const tell = (drawing, i) => {
+			const words = [grouped(tree.exact[i]), percent(tree.total[i], whole.now)];
+			told.replaceChildren(element('b', {}, visible(tree.names[tree.name[i]])), element('br', {}), words.join(', '));
+			drawing.canvas.setAttribute('aria-label', `${visible(tree.names[tree.name[i]])}: ${words.join(', ')}`);
+		};
+		const drawing = new Drawing(tree, {up: true, whole, tell, zoomed: () => {}});
+		this.drawings.push(drawing);
+		tell(drawing, 0);
+		return element('div', {}, drawing.box, told, element('details', {}, element('summary', {}, 'As a table'),
+			this.table(['Stack', 'Value'], rows.map(([key, v]) => [stack(key).join(';'), v]))));
+	}
+
+	histograms(value) {
+		const total = buckets => buckets.reduce((sum, b) => sum + Number(b.count), 0);
+		const tables = rowsOf(value, Array.isArray).sort(([, x], [, y]) => total(y) - total(x)).map(([key, buckets]) => {
+			const most = buckets.reduce((m, b) => Math.max(m, Number(b.count)), 0), all = total(buckets);
+			const table = element('table', {className: 'barred'}, element('caption', {}, visible(key)), element('tbody', {}, ...buckets.map(b => {
+				const bar = element('i', {});
+				bar.style.width = `${100 * b.count / (most || 1)}%`;
+				const range = b.min === undefined ? `up to ${grouped(b.max)}` : b.max === undefined ? `${grouped(b.min)} and more`
+					: b.min === b.max ? grouped(b.min) : `${grouped(b.min)} to ${grouped(b.max)}`;
+				return element('tr', {}, element('td', {}, range), element('td', {}, grouped(b.count)), element('td', {}, percent(b.count, all)), element('td', {}, bar));
+			})));
+			this.tables.push(table);
+			return table;
+		});
+		const rest = tables.splice(OPEN_MOST);
+		return rest.length ? [...tables, element('details', {}, element('summary', {}, `${rest.length} more`), ...rest)] : tables;
+	}
+
+	/* The longest series as lines; all of them in a table. */
+	series(value) {
+		const rows = rowsOf(value, Array.isArray), drawn = [...rows].sort(([, x], [, y]) => y.length - x.length).slice(0, SERIES_MOST);
+		const times = [...new Set(rows.flatMap(([, points]) => points.map(p => p.interval_start)))].sort();
+		const ms = time => Date.parse(time.slice(0, 23).replace(' ', 'T')), begin = ms(times[0] ?? ''), length = ms(times.at(-1) ?? '') - begin;
+		const values = rows.flatMap(([, points]) => points.map(p => Number(p.value)));
+		const most = values.reduce((a, b) => Math.max(a, b), 0), least = values.reduce((a, b) => Math.min(a, b), 0);
+		const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+		svg.setAttribute('viewBox', '0 0 1000 100');
+		svg.setAttribute('preserveAspectRatio', 'none');
+		svg.setAttribute('class', 'lines');
+		svg.setAttribute('role', 'img');
+		svg.setAttribute('aria-label', `${rows.length} series from ${times[0]} to ${times.at(-1)}, up to ${grouped(most)}; the table below has all values`);
+		const legend = element('div', {className: 'legend'}, element('span', {}, `${times[0] ?? ''} to ${times.at(-1) ?? ''}, ${grouped(least)} to ${grouped(most)}`));
+		drawn.forEach(([key, points], k) => {
+			const line = document.createElementNS(svg.namespaceURI, 'polyline'), colour = `hsl(${HUES[k]} 60% 50%)`, mark = element('i', {});
+			const place = p => [1000 * (ms(p.interval_start) - begin) / (length || 1), 96 - 92 * (Number(p.value) - least) / (most - least || 1)];
+			line.setAttribute('points', points.map(p => place(p).map(v => v.toFixed(1)).join(',')).join(' '));
+			line.style.stroke = mark.style.background = colour;
+			svg.append(line);
+			legend.append(element('span', {}, mark, visible(key || 'value')));
+		});
+		if (drawn.length < rows.length)
+			legend.append(element('span', {}, `${rows.length - drawn.length} shorter ones are in the table alone`));
+		return [svg, legend, element('details', {}, element('summary', {}, 'As a table'),
+			this.table(['From', 'Key', 'Value'], rows.flatMap(([key, points]) => points.map(p => [p.interval_start, key, p.value]))))];
+	}
+
+	/* ---- search ---- */
+
+	restore() {
+		this.state = {...DEFAULTS, ...fragment.get()};
+		this.search.value = this.state.search;
+		this.find();
+	}
+
+	/* Rows whose key matches; of flame graphs the share of the frames that do. */
+	find() {
+		const test = matcher(this.search.value), shares = [];
+		let count = 0;
+		for (const table of this.tables) {
+			const isFound = test && table.caption && test(table.caption.textContent);
+			table.classList.toggle('found', Boolean(isFound));
+			count += isFound ? 1 : 0;
+			for (const row of table.caption ? [] : table.tBodies[0].rows) {
+				const is = Boolean(test && [...row.cells].some(cell => test(cell.textContent)));
+				row.classList.toggle('found', is);
+				count += is ? 1 : 0;
+			}
+		}
+		for (const drawing of this.drawings) {
+			const names = test && drawing.tree.names.map(test);
+			drawing.test = names;
+			drawing.draw();
+			if (names)
+				shares.push(percent(matchedWeight(drawing.tree, names), drawing.tree.total[0]));
+		}
+		this.matched.value = test ? `matched: ${grouped(count)} rows${shares.map(s => `, ${s}`).join('')}` : this.search.value ? 'no expression' : '';
+		this.state.search = this.search.value;
+		fragment.set(this.state, DEFAULTS);
+	}
+
+	onKey(event) {
+		const keys = {p: () => this.pause.hidden || this.togglePause(), '/': () => this.search.focus(), '?': () => this.help.showModal()};
+		if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches('input, dialog *') || !keys[event.key])
+			return;
+		event.preventDefault();
+		keys[event.key]();
+	}
+}
+
+function linesOf(data) {
+	return new TextDecoder().decode(data).split('\n').filter(Boolean).map(line => JSON.parse(line));
+}
+
+pageData().then(data => {
+	const page = globalThis.page = new ScriptPage(linesOf(data));
+	if (isServed)
+		page.follow(data);
+});

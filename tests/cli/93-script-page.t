@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# --page: what a script prints, as a page in a headless Chromium; its numbers are those of -f json.
+# parallel: traces its own child
+import atexit
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+from browser import Browser
+from tap import done, equal, need, ok, pantrace, run, scratch
+
+need('chromium', 'gcc')
+work = scratch()
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started is ended then, too
+with open('w.c', 'w', encoding='utf-8') as f:
+    f.write('''volatile int s;
+__attribute__((noinline)) void leaf(int n) { s += n; }
+__attribute__((noinline)) void outer(int n) { leaf(n); s++; }
+int main(void) { for (int i = 0; i < 100; i++) outer(i); for (int i = 0; i < 20; i++) leaf(i); }
+''')
+subprocess.run(['gcc', '-O1', '-fno-omit-frame-pointer', '-g', '-no-pie', 'w.c', '-o', 'w'], check=True)
+script = r'''uprobe:./w:leaf { @calls["all"] = count(); @calls[arg0 < 50 ? "<script>alert(1)</script>" : "upper"] = count(); @n = lhist(arg0, 0, 100, 10);
+    @by[arg0 < 50] = hist(arg0); @s[ustack(3), comm] = count(); @t = tseries(arg0, 1s, 4, "max"); @many[arg0] = stats(arg0); @big = (uint64)18446744073709551615; }
+BEGIN { @p = 2; print(@p); print(@p); printf("<b>hello\x1b[31m %d\n", 42); }
+END { printf("the end\n"); }'''
+
+code, out, err = run('-f', 'json', '-c', './w', '-e', script)
+lines = [json.loads(line) for line in out.splitlines()]
+maps = {name: v for line in lines if line['type'] in ('map', 'hist', 'stats', 'tseries') for name, v in line['data'].items()}
+code, out, err = run('--page', 'p.html', '-c', './w', '-e', script)
+ok(code == 0 and out == '', 'a page instead of text', code, out, err)
+for words in (['-o', 'x'], ['-f', 'text']):
+    code, out, err = run('--page', 'q.html', *words, '-e', 'BEGIN { exit() }')
+    ok(code != 0 and '--page' in err, f'--page with {words[0]}', code, err)
+ok(not os.path.exists('q.html'), 'writes nothing')
+code, out, err = run('--page', '/nowhere/x.html', '-e', 'BEGIN { exit() }')
+ok(code == 1 and '/nowhere/x.html' in err, 'a file that cannot be made is told before it runs', code, err)
+page = 'file://' + work + '/p.html'
+with Browser() as b:
+    b.open(page)
+    ok(b.wait('globalThis.page'), 'the page draws', *b.complaints())
+    sections = "Object.fromEntries([...document.querySelectorAll('#output > section')].map(s => [s.querySelector('h2').textContent, %s]))"
+    table = b.run(sections % "[...s.querySelectorAll('td[data-value]')].map(c => c.dataset.value)")
+    equal(sorted(table['@calls']), sorted(str(x) for kv in maps['@calls'].items() for x in kv), 'a map: all keys and values')
+    equal(len(table['@many']), 100 * 4, 'stats: count, average, total of each key')
+    counts = b.run(sections % "[...s.querySelectorAll('.barred')].map(t => [...t.rows].reduce((n, r) => n + Number(r.cells[1].textContent), 0))")
+    equal(counts['@n'], [sum(x['count'] for x in maps['@n'])], 'lhist: all counts')
+    equal(sorted(counts['@by']), sorted(sum(x['count'] for x in v) for v in maps['@by'].values()), 'hist: of each key')
+    equal(b.run(sections % "s.textContent")['@big'], '@big18,446,744,073,709,551,615', 'a number beyond 2^53 is whole')
+    equal(b.run('page.drawings.map(d => [d.tree.total[0], d.tree.names.filter(n => ["leaf", "outer", "main", "w"].includes(n)).length])'), [[120, 4]],
+          'stacks: a flame graph of 120 calls, leaf in outer in main of w')
+    equal(b.run("(d => { const i = d.tree.name.findIndex(n => d.tree.names[n] === 'outer'); return d.tree.total[i]; })(page.drawings[0])"), 100, '100 of them by outer')
+    equal(b.run("document.querySelectorAll('polyline').length"), 1, 'tseries: a line')
+    equal(b.run("[...document.querySelectorAll('details section')].map(s => s.textContent)"), ['@p2', '@p2'], 'what was printed before is folded')
+    text = b.run("[...document.querySelectorAll('#output > pre.printed')].map(p => p.textContent).join('')")
+    ok('<b>hello\\x1b[31m 42\n' in text and 'the end\n' in text and not b.run("document.querySelector('#output b, #output script')"), 'text stays text', repr(text))
+    b.run("document.getElementById('search').focus()")
+    b.ask('Input.insertText', text='outer')
+    ok(re.match(r'matched: [\d,]+ rows?s?, 83.33%', b.run("document.getElementById('matched').value")), 'search', b.run("document.getElementById('matched').value"))
+    hash_ = b.run('location.hash')
+    b.open(page + hash_)
+    b.wait('globalThis.page')
+    equal(b.run("document.getElementById('search').value"), 'outer', 'the address brings it back')
+    b.run("[...document.querySelectorAll('th button')][1].click()")
+    equal(b.complaints(), [], 'no error, no request')
+    b.ask('Emulation.setScriptExecutionDisabled', value=True)
+    b.open(page)
+    root = b.ask('DOM.getDocument', depth=-1)['root']['nodeId']
+    still = b.ask('DOM.getOuterHTML', nodeId=b.ask('DOM.querySelector', nodeId=root, selector='noscript pre')['nodeId'])['outerHTML']
+    ok('the end' in still and '<b>' not in still, 'without scripts the lines are there', still[:200])
+with Browser(dark=True, width=420) as b:
+    b.open(page)
+    b.wait('globalThis.page')
+    ok(b.run('document.documentElement.scrollWidth <= innerWidth'), 'a narrow window needs no scrolling to the side')
+    equal(b.complaints(), [], 'no error')
+
+# ---- --serve: the same page, live ----
+
+
+def serve(*words):
+    p = subprocess.Popen([pantrace, '--serve', *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    atexit.register(p.kill)
+    return p, p.stdout.readline().strip()
+
+
+with Browser() as b:
+    server, address = serve('--page', 'also.html', '-c', './w', '-e', script)
+    b.open(address)
+    ok(b.wait('globalThis.page'), 'served: the page draws', *b.complaints())
+    ok(b.wait("document.getElementById('output')?.textContent.includes('the end')"), 'what END prints comes by itself')
+    served = b.run(sections % "[...s.querySelectorAll('td[data-value]')].map(c => c.dataset.value)")
+    equal({n: sorted(v) for n, v in served.items() if n != '@t'}, {n: sorted(v) for n, v in table.items() if n != '@t'}, 'its maps are those of the file')
+    equal(b.complaints(address), [], 'no error, and no request but to its own address')
+    server.send_signal(signal.SIGINT)
+    equal((server.wait(30), os.path.exists('also.html')), (0, True), 'Ctrl-C ends it; --page is written, too')
+    server, address = serve('-e', 'interval:hz:50 { @ticks = count(); } END { printf("the end\\n"); }')
+    b.open(address)
+    ticks = "Number(document.getElementById('output')?.textContent.match(/@ticks([0-9,]+)/)?.[1].replace(/,/g, '') ?? 0)"
+    ok(b.wait(ticks + ' > 0') and b.wait(f'{ticks} > {b.run(ticks)}'), 'maps as they are now, again and again')
+    b.key('p')
+    paused = b.run(ticks)
+    b.run('new Promise(done => setTimeout(done, 1500))')
+    equal((b.run(ticks), b.run('page.note.value')), (paused, 'paused'), 'p: paused')
+    b.key('p')
+    ok(b.wait(f'{ticks} > {paused}'), 'p: goes on')
+    server.send_signal(signal.SIGTERM)
+    ok(b.wait("document.getElementById('output')?.textContent.includes('the end')"), 'a signal ends the run: the page still gets what END prints')
+    equal(server.wait(30), 0, 'and the process ends')
+    ok(b.wait("page.note.value.includes('has ended')"), 'which the page says')
+equal([run('--serve', *words, '-e', 'BEGIN { exit() }')[0] for words in (['-o', 'x'], ['-f', 'text'])], [1, 1], '--serve with -o, -f')
+done()
