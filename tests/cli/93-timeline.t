@@ -141,8 +141,9 @@ ok(len(labels) == 6 and all(label.split()[-1].endswith(f'-{10**6 + n}') for n, l
 with open('run.data', 'rb') as f:
     recording = f.read()
 node = os.uname().nodename.encode()
+before, length, after = recording.rpartition(b'\x40\0\0\0' + node + b'\0')  # as perf writes a string: its padded length, its bytes
 with open('other.data', 'wb') as f:
-    f.write(recording.replace(node + b'\0', (b'x' * len(node)) + b'\0', 1))
+    f.write(before + length.replace(node, b'x' * len(node)) + after)
 code, out, err = run('timeline', '--json', 'run.data', 'other.data')
 rows = {json.loads(line)['row'].split()[0] for line in out.splitlines()}
 equal(rows, {node.decode(), 'x' * len(node)}, 'two recordings, two hosts')
