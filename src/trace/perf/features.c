@@ -99,9 +99,16 @@ void perf_write_symbols(struct perf_writer *w, const char *text, size_t len)
 {
 	const size_t room = ZSTD_compressBound(len);
 	struct strbuf packed = STRBUF_INIT;
-	const size_t n = ZSTD_compress(strbuf_reserve(&packed, room), room, text, len, 1);
+	ZSTD_CCtx *packer = ZSTD_createCCtx();
+	size_t n;
 
+	if (!packer)
+		return;
+	ZSTD_CCtx_setParameter(packer, ZSTD_c_compressionLevel, 1);
+	ZSTD_CCtx_setParameter(packer, ZSTD_c_checksumFlag, 1); // damage must not become a name
+	n = ZSTD_compress2(packer, strbuf_reserve(&packed, room), room, text, len);
 	if (!ZSTD_isError(n))
 		perf_writer_feature(w, PERF_FEATURE_KERNEL_SYMBOLS, packed.data, n);
+	ZSTD_freeCCtx(packer);
 	strbuf_release(&packed);
 }
