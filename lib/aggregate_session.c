@@ -6,8 +6,6 @@
 #include "aggregate_session.h"
 #include "session.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

@@ -8,7 +8,6 @@
 #include "announce.h"
 #include "hooks.h"
 #include <errno.h>
-#include <fnmatch.h>
 #include <pantrace/protocol.h>
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "thread.h"
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>

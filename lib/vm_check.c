@@ -10,7 +10,6 @@
 #include "vm_ops.h"
 #include <errno.h>
 #include <pantrace/ring.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 

@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/strbuf.h"
 

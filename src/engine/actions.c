@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/escape.h"
-#include "base/file.h"
 #include "base/process.h"
 #include "base/stall.h"
 #include "view/printf_text.h"

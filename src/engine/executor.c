@@ -13,12 +13,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/stall.h"
 #include "engine/map_switch.h"
 #include "engine/recorded/source.h"
-#include "engine/wakeup.h"
 #include "engine/run_signals.h"
-#include "kernel/kernel.h"
 #include "kernel/sandbox/sandbox.h"
 #include "user/in_process_session.h"
 

@@ -15,8 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "kernel/kernel.h"
-
 static int store(const struct open_map *outer, int inner)
 {
 	const u32 zero = 0;

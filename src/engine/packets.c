@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "engine/packets.h"
 
-#include <fcntl.h>
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/stacks.h"
 
-#include <stdio.h>
-
 /* ---- texts ---- */
 
 static u32 text_number(struct stacks *s, const char *text, size_t n)

@@ -3,7 +3,6 @@
  * Types by name: C's integers in every spelling, the language's own types, and what the script or
  * BTF defines.
  */
-#include <ctype.h>
 
 #include "types/type_internal.h"
 

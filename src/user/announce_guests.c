@@ -6,7 +6,6 @@
 #include "user/announce_internal.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <sys/timex.h>
 #include <unistd.h>
 #include <x86intrin.h>

@@ -2,10 +2,8 @@
 #include "user/in_process_session.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -4,14 +4,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <pantrace/protocol.h>
 #include <pantrace/ring.h>
 
 #include "base/foreign.h"
-#include "base/options.h"
 #include "base/strbuf.h"
 #include "user/description.h"
 #include "user/leftovers.h"

@@ -2,8 +2,6 @@
 /* Which buffer a command means. */
 #include "cmd/buffer/buffer.h"
 
-#include <unistd.h>
-
 #include "kernel/tracefs/lasting_buffer.h"
 #include "kernel/tracefs/tracefs.h"
 

@@ -2,13 +2,11 @@
 /* `pantrace show`: the text of a buffer as the kernel prints it, or of its other files. */
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/escape.h"
-#include "base/file.h"
 #include "cmd/buffer/buffer.h"
 #include "engine/run_signals.h"
 #include "view/output.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `pantrace snapshot`: swaps the buffer with a spare one. */
-#include <stdio.h>
 
 #include "cmd/buffer/buffer.h"
 #include "kernel/tracefs/saved.h"

@@ -2,8 +2,6 @@
 /* `pantrace functrace`: calls of kernel functions by ftrace's function tracer. */
 #include "cmd/ftrace/functrace.h"
 
-#include <stdio.h>
-
 #include "cmd/ftrace/session.h"
 #include "kernel/tracefs/function_filter.h"
 

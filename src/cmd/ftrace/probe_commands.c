@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/escape.h"
-#include "base/file.h"
 #include "cmd/ftrace/probes.h"
 #include "probe/definition/definition.h"
 

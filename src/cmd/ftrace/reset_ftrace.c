@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/escape.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/options.h"
 #include "cmd/buffer/buffer.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/escape.h"
-#include "base/file.h"
 #include "base/glob.h"
 #include "cmd/ftrace/probes.h"
 #include "kernel/tracefs/event_name.h"

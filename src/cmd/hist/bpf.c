@@ -7,7 +7,6 @@
  *
  * whose maps are read into the tables.
  */
-#include <signal.h>
 
 #include "cmd/hist/hist.h"
 #include "cmd/run/run.h"

@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "cmd/hist/hist.h"
 
 #define RUN_DIRECTORY "/run/pantrace"

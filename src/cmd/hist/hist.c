@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/hist/hist.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 

@@ -83,7 +83,6 @@ int hist_make_tables(struct hist_run *run);
  * them.
  */
 void hist_report(struct hist_run *run, struct strbuf *out);
-struct hist_table *hist_table_of(struct hist_run *run, u32 spec);
 
 /*
  * ---- cmd/hist/control.c: the timer of the reports, and the socket that controls a named run ----

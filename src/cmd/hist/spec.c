@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/hist/spec.h"
 
-#include <ctype.h>
-
 #include "base/nearest.h"
-#include "base/options.h"
 #include "kernel/tracefs/event_name.h"
 
 #define DEFAULT_SIZE 2048u /* the kernel's */

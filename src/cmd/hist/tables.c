@@ -8,7 +8,7 @@
 #include "kernel/symbols/ksyms.h"
 #include "view/width.h"
 
-struct hist_table *hist_table_of(struct hist_run *run, u32 spec)
+static struct hist_table *hist_table_of(struct hist_run *run, u32 spec)
 {
 	return &run->tables[run->table_of[spec]];
 }

@@ -2,7 +2,6 @@
 /* Parses the output of hist_trigger_entry_print() in kernel/trace/trace_events_hist.c. */
 #include "cmd/hist/text.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 struct reader {

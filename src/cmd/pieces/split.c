@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/diag.h"
 #include "base/escape.h"

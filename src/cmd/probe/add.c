@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* -a and -D: turns definitions into events, or prints their definitions for the kernel. */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/escape.h"
 #include "base/hashmap.h"

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/escape.h"
-#include "base/glob.h"
 #include "base/json.h"
 #include "binary/debug/listing.h"
 #include "binary/debug/lines.h"

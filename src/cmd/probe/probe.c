@@ -2,8 +2,6 @@
 #include "cmd/probe/commands.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <sys/stat.h>
 
 #include "probe/kernel_debug.h"
 

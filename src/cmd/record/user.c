@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <pantrace/ring.h>

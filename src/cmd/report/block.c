@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --block: latency of disk requests, from issue to completion. */
-#include <math.h>
 
 #include "base/hashmap.h"
 #include "cmd/report/analysis.h"

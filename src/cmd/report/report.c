@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pantrace report: prints recordings as lines and as tables. */
 #include <signal.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/file.h"

@@ -2,7 +2,6 @@
 /* Without a screen: the rows of each interval as text or as JSON lines. */
 #include <time.h>
 
-#include "base/clock.h"
 #include "cmd/top/top.h"
 
 static const struct sink_column json_columns[] = {

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/options.h"
 #include "cmd/top/columns.h"
 
 #define DEEPEST 40u /* levels of the tree that are drawn */

@@ -2,7 +2,6 @@
 /* pantrace user enable|disable: turns events of a running session on and off. */
 #include <stdio.h>
 
-#include "base/glob.h"
 #include "cmd/user/user.h"
 #include "user/description.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/escape.h"

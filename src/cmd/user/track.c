@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* pantrace user track|untrack: chooses the processes that record into a session. */
-#include <stdio.h>
 
 #include "base/process.h"
 #include "cmd/user/user.h"

@@ -6,7 +6,6 @@
 #include "lang/predicate/process.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 static const struct {
 	const char *name, *summary;

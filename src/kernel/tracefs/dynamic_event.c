@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/vector.h"
 #include "kernel/tracefs/guard.h"
 #include "kernel/tracefs/owner.h"

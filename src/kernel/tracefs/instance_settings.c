@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "kernel/tracefs/event_name.h"
 #include "kernel/tracefs/instance_internal.h"
 #include "kernel/tracefs/tracefs.h"

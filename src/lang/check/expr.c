@@ -198,7 +198,7 @@ static bool is_statement(const struct expr *e)
 	return e->builtin && e->builtin->flags & BUILTIN_STATEMENT;
 }
 
-void check_ternary(struct check *c, struct expr *e)
+static void check_ternary(struct check *c, struct expr *e)
 {
 	struct expr *left = e->left ? e->left : e->condition;
 
@@ -277,7 +277,7 @@ static bool cast_allowed(const struct type *from, const struct type *to)
 	}
 }
 
-void check_cast(struct check *c, struct expr *e)
+static void check_cast(struct check *c, struct expr *e)
 {
 	const struct type *to = check_type_name(c, e->type_name), *from;
 
@@ -333,7 +333,7 @@ static const struct type *type_operand(struct check *c, struct expr *e)
 	return e->type_name ? check_type_name(c, e->type_name) : check_unevaluated(c, e->left);
 }
 
-void check_sizeof(struct check *c, struct expr *e)
+static void check_sizeof(struct check *c, struct expr *e)
 {
 	const struct type *t = type_operand(c, e);
 
@@ -346,7 +346,7 @@ void check_sizeof(struct check *c, struct expr *e)
 		set_constant(e, type_int(8, false), t->size);
 }
 
-void check_offsetof(struct check *c, struct expr *e)
+static void check_offsetof(struct check *c, struct expr *e)
 {
 	const struct type *t = type_operand(c, e);
 	const char *path = e->name;

@@ -60,17 +60,13 @@ const struct type *check_field_type(struct check *c, const struct type *t, enum 
 void check_binary(struct check *c, struct expr *e);
 void check_unary(struct check *c, struct expr *e);
 void check_increment(struct check *c, struct expr *e);
-void check_ternary(struct check *c, struct expr *e);
-void check_cast(struct check *c, struct expr *e);
 void check_name(struct check *c, struct expr *e);
 void check_call(struct check *c, struct expr *e);
 void check_index(struct check *c, struct expr *e);
 void check_member(struct check *c, struct expr *e);
 void check_map_access(struct check *c, struct expr *e);
-void check_sizeof(struct check *c, struct expr *e);
 /* The type of an operand that is not evaluated (sizeof, typeof ...); NULL if it has none. */
 const struct type *check_unevaluated(struct check *c, struct expr *e);
-void check_offsetof(struct check *c, struct expr *e);
 void check_condition(struct check *c, struct expr *e);
 const struct type *check_binary_type(struct check *c, struct expr *e, enum op op, struct expr *left,
 				     struct expr *right);

@@ -123,9 +123,6 @@ void format_expr(struct formatter *f, const struct expr *e, size_t max, bool is_
 void format_source(struct formatter *f, struct span at, struct format_lines *out);
 
 /* --- statements (lang/fmt/stmt.c) --- */
-/* What stands within the braces; value may be NULL. */
-void format_block(struct formatter *f, const struct block *b, const struct expr *value, size_t max,
-		  struct format_lines *out);
 /* The same within braces: on one line if it fits. */
 void format_scope(struct formatter *f, const struct block *b, const struct expr *value, size_t max,
 		  struct format_lines *out);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Statements and blocks laid out. */
-#include "base/vector.h"
 #include "lang/fmt/internal.h"
 
 static void format_stmt(struct formatter *f, const struct stmt *s, size_t max,
@@ -14,8 +13,9 @@ static u32 first_inside(const struct block *b, const struct expr *value)
 	return b->count ? b->stmts[0]->span.begin : value ? value->span.begin : b->span.end - 1;
 }
 
-void format_block(struct formatter *f, const struct block *b, const struct expr *value, size_t max,
-		  struct format_lines *out)
+/* What stands within the braces; value may be NULL. */
+static void format_block(struct formatter *f, const struct block *b, const struct expr *value,
+			 size_t max, struct format_lines *out)
 {
 	const u32 end = b->span.end - 1;
 	const u32 outer = f->base;

@@ -128,7 +128,6 @@ ir_reg lower_unwind(struct lower *l, ir_reg frames, u32 depth, u32 none, struct 
 /* ---- lang/lower/output.c ---- */
 void lower_speculation_begin(struct lower *l);
 void lower_speculation_set(struct lower *l, ir_reg id);
-u32 lower_output_map(struct lower *l);
 
 static inline struct lower_private *lower_private(const struct lower *l)
 {

@@ -18,7 +18,7 @@ static u32 ring_bytes(const struct script *s)
 	return (u32)(n * PAGE);
 }
 
-u32 lower_output_map(struct lower *l)
+static u32 lower_output_map(struct lower *l)
 {
 	struct script *s = l->script;
 

@@ -8,7 +8,6 @@
  * The kernel's own events ask for the number in the registers, and leave out calls of another ABI
  * (kernel/trace/trace_syscalls.c, trace_get_syscall_nr()); so does the guard.
  */
-#include "arch/arch.h"
 #include "lang/lower/internal.h"
 
 /* Up to so many numbers are compared one by one; more are looked up. */

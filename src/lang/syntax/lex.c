@@ -124,7 +124,9 @@ static bool suffix_equal(const char *s, const char *suffix)
 	return *s == *suffix;
 }
 
-const char *lex_parse_integer(struct arena *arena, const char *text, u64 *ret, bool *ret_unsigned)
+/* Text of an integer (0x, octal, 0b, _, 1e6, suffixes) -> value; NULL or what is wrong with it. */
+static const char *lex_parse_integer(struct arena *arena, const char *text, u64 *ret,
+				     bool *ret_unsigned)
 {
 	const char *s = text;
 	int base = 10;

@@ -57,8 +57,6 @@ bool lex_skip_layout(struct lexer *l);
 struct token lex_next(struct lexer *l);
 /* How an error message calls a token: "name 'foo'", "end of file", "'+='". */
 const char *token_describe(struct arena *arena, const struct token *t);
-/* Text of an integer (0x, octal, 0b, _, 1e6, suffixes) -> value; NULL or what is wrong with it. */
-const char *lex_parse_integer(struct arena *arena, const char *text, u64 *ret, bool *ret_unsigned);
 
 static inline bool lex_is_name_start(char c)
 {

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "kernel/tracefs/tracefs.h"

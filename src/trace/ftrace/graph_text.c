@@ -100,7 +100,7 @@ static char duration_mark(u64 ns)
 }
 
 /* trace_print_graph_duration(): at most seven digits. */
-void graph_text_duration(u64 ns, struct strbuf *out)
+static void graph_text_duration(u64 ns, struct strbuf *out)
 {
 	const size_t begin = out->len;
 	int len;

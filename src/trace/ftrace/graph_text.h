@@ -56,7 +56,5 @@ bool graph_record_parse(const struct event_info *info, const struct page_event *
  * returns may look like one.
  */
 s64 graph_text_error(u64 retval);
-/* "  12.045 us   " as in the duration column. */
-void graph_text_duration(u64 ns, struct strbuf *out);
 
 #endif

@@ -4,8 +4,6 @@
  * arithmetic, statement expressions of min() and max(). Recursive descent over the text; no token
  * list.
  */
-#include <ctype.h>
-#include <stdio.h>
 
 #include "trace/print_format/internal.h"
 

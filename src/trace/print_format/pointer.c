@@ -2,7 +2,6 @@
 /* The kernel's extensions of %p that events use (Documentation/core-api/printk-formats.rst). */
 #include "trace/print_format/internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef void pointer_printer(const struct pf_run *r, const struct pf_spec *spec,

@@ -66,7 +66,7 @@ int text_fields_each(struct text_range text, text_field_fn *fn, void *arg)
 	return rc || !value ? rc : fn(arg, name, trimmed(value, end));
 }
 
-struct field_value text_field_value(struct text_range value)
+static struct field_value text_field_value(struct text_range value)
 {
 	struct field_value v = {.kind = FIELD_INTEGER};
 	struct text_at t = {value.at, value.at + value.size};

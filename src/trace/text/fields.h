@@ -15,7 +15,6 @@
 typedef int text_field_fn(void *arg, struct text_range name, struct text_range value);
 
 int text_fields_each(struct text_range text, text_field_fn *fn, void *arg);
-struct field_value text_field_value(struct text_range value);
 
 /*
  * A field of the event, or its period; unless only_field also comm, cpu, pid and tid. FIELD_NONE:
