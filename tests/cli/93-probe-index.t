@@ -93,6 +93,18 @@ if [ -e plus ]; then
 	answers plus >second.plus
 	is "$(cmp without.plus first.plus 2>&1; cmp without.plus second.plus 2>&1)" "" "C++: the same without, with a new one, and with it"
 fi
+# Without an index a unit is passed over if a name is not among its bytes: but it may be that of another one.
+printf '%s\n' 'int shared(int);' 'int f(int);' 'int main(int argc, char **argv) { return shared(argc) + f(argc); }' >one.c
+printf '%s\n' 'int shared(int n) { int s = 0; while (n-- > 0) s += n ^ s; return s; }' 'int f(int n) { return n * n / 3; }' >two.c
+gcc -g -O2 -flto -o lto one.c two.c
+gcc -g -O1 -o apart one.c two.c
+for f in shared f; do
+	for program in lto apart; do
+		PANTRACE_INDEX=never run probe -x $program -D $f
+		is "$rc/$out" "0/$("$pantrace" probe -x $program -D $f)" "$f in $program, without an index and with one"
+	done
+done
+for program in lto apart; do rm "$index/$(readelf -n $program | sed -n 's/.*Build ID: //p')"; done
 
 # --- what is not whole ---
 size=$(stat -c %s "$index/$id")

@@ -127,7 +127,7 @@ static bool is_stored_later(const struct access_site *s, Dwarf_Attribute *a, con
 	struct unwind_row row;
 
 	if (!s->function.addr || s->address < s->entry || dwarf_whatform(a) != DW_FORM_exprloc ||
-	    ops[0].atom != DW_OP_fbreg || s->address >= access_site_body(s))
+	    ops[0].atom != DW_OP_fbreg || s->is_behind_start || s->address >= access_site_body(s))
 		return false;
 	if (access->result == ACCESS_NONE || counts_from_stack_pointer(s)) /* no frame yet */
 		return true;
@@ -243,6 +243,18 @@ u64 access_site_body(const struct access_site *s)
 	return debug_end_of(&function, s->entry, &end) ? body_of(&table, s->entry, end) : s->entry;
 }
 
+/* An inlined copy has statements of its own: the line tables, which are large, need not be asked. */
+static bool is_in_later_copy(Dwarf_Die *scopes, u32 n, u64 entry, u64 address)
+{
+	u64 begin;
+
+	for (u32 i = 0; i < n && dwarf_tag(&scopes[i]) != DW_TAG_subprogram; i++)
+		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine &&
+		    debug_entry_of(&scopes[i], &begin) && begin > entry && begin <= address)
+			return true;
+	return false;
+}
+
 bool access_site_init(struct access_site *s, struct elf_file *f, struct arena *arena,
 		      Dwarf_Die *unit, u64 address)
 {
@@ -253,10 +265,10 @@ bool access_site_init(struct access_site *s, struct elf_file *f, struct arena *a
 	for (u32 i = 0; i < n && !s->function.addr; i++)
 		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
 			s->function = scopes[i];
-	free(scopes);
-	if (!s->function.addr || !debug_entry_of(&s->function, &s->entry)) {
+	if (!s->function.addr || !debug_entry_of(&s->function, &s->entry))
 		s->function.addr = NULL;
-		return false;
-	}
-	return true;
+	else
+		s->is_behind_start = is_in_later_copy(scopes, n, s->entry, address);
+	free(scopes);
+	return s->function.addr != NULL;
 }

@@ -14,6 +14,7 @@ struct access_site {
 	Dwarf_Die unit;
 	Dwarf_Die function; /* the concrete one around it; addr NULL = none (statics) */
 	u64 entry; /* of the function */
+	bool is_behind_start; /* certainly behind the function's first line */
 	bool from_caller, is_brief; /* as DEBUG_FROM_CALLER, DEBUG_BRIEF */
 };
 

@@ -26,6 +26,7 @@ struct search {
 	struct hashmap seen; /* addresses of functions that were shown */
 	struct hashmap matches; /* where a function is described -> "" matches, NULL does not */
 	VECTOR(struct copy) copies;
+	struct debug_mention mention; /* of a name that is no pattern */
 	const struct debug_index *index; /* NULL = none */
 	VECTOR(struct index_site) sites; /* by the index */
 	struct hashmap linkages; /* of functions that match, by the index */
@@ -189,7 +190,11 @@ static int on_site(void *arg, Dwarf_Die *die, const Dwarf_Die *function, u64 add
 static int walk_unit(void *arg, Dwarf_Die *unit)
 {
 	struct search *q = arg;
-	const int result = debug_each_site(unit, &q->budget, on_site, q);
+	int result;
+
+	if (!q->is_glob && !debug_may_mention(&q->mention, unit))
+		return 0;
+	result = debug_each_site(unit, &q->budget, on_site, q);
 
 	return result == -EBADMSG ? 0 : result;
 }
@@ -288,11 +293,14 @@ int debug_each_entry(struct elf_file *f, const char *name,
 
 	q.index = debug_index(f);
 	q.budget = debug_budget(f);
+	if (has_dwarf && !q.index && !q.is_glob)
+		debug_mention_init(&q.mention, debug_dwarf(f), name);
 	result = q.index ? show_sites(&q) : debug_each_unit(f, walk_unit, &q);
 	if (!result)
 		result = elf_file_walk_symbols(f, on_symbol, &q);
 	for (size_t i = 0; i < q.copies.len && !result; i++)
 		result = show_copy(&q, &q.copies.items[i]);
+	debug_mention_release(&q.mention);
 	hashmap_release(&q.seen);
 	hashmap_release(&q.matches);
 	hashmap_release(&q.linkages);

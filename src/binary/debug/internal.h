@@ -35,6 +35,19 @@ u64 debug_budget(struct elf_file *f);
 int debug_each_site(Dwarf_Die *unit, u64 *budget,
 		    int (*fn)(void *arg, Dwarf_Die *die, const Dwarf_Die *function, u64 address),
 		    void *arg);
+bool debug_unit_is_c(Dwarf_Die *unit);
+/* mention.c. Units that cannot have a function of a name are known by their bytes. */
+struct debug_mention {
+	Dwarf *dwarf;
+	const char *name;
+	VECTOR(u32) offsets; /* of the name in .debug_str */
+};
+
+/* The name must live as long. */
+void debug_mention_init(struct debug_mention *m, Dwarf *dwarf, const char *name);
+void debug_mention_release(struct debug_mention *m);
+/* False: no function of the unit, and nothing that is inlined there, has exactly that name. */
+bool debug_may_mention(const struct debug_mention *m, Dwarf_Die *unit);
 /* variable.c. Calls fn for each external variable of a unit: no declarations, nothing nameless. */
 int debug_each_external(Dwarf_Die *unit, int (*fn)(void *arg, Dwarf_Die *variable), void *arg);
 /* The compilation unit that has code at a virtual address. */
