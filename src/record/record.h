@@ -147,5 +147,7 @@ bool record_is_file(const struct record_request *r, const struct record_source *
  */
 int record_all(struct record_run *run, const struct record_source *const *sources, size_t count,
 	       char *const *command, int *ret_code);
+/* How many signals have asked this process to end its recording. */
+u32 record_end_asked(void);
 
 #endif

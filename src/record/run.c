@@ -29,7 +29,12 @@ static void on_signal(int signal)
 	else if (signal == SIGUSR2)
 		rotate_asked = 1;
 	else
-		end_asked = 1;
+		end_asked++;
+}
+
+u32 record_end_asked(void)
+{
+	return (u32)end_asked;
 }
 
 static void signals_take(void)

@@ -196,7 +196,22 @@ run record --guest "bare$$" -e sched:sched_process_exec -o nothing
 like "$rc $err" "^1 .*bare$$': no agent is there" "one with vsock, which this machine has not, or where nobody listens"
 run record --guest "nobody$$" -e sched:sched_process_exec -o nothing
 like "$rc $(printf '%s' "$err" | tr '\n' ' ')" "^1 .*'nobody$$': the name or PID.*HINT: guests of QEMU here: .*db$$" "one that is not there: those that are are named"
-kill $named $twin
+# as libvirt starts it: devices in JSON, the socket by its descriptor
+bash -c 'exec -a /usr/bin/qemu-system-x86_64 /usr/bin/python3 -c "$1" - -name guest=virt'$$',debug-threads=on -chardev socket,id=charchannel0,fd=30,server=on,wait=off \
+	-device "{\"driver\":\"virtserialport\",\"nr\":1,\"chardev\":\"charchannel0\",\"id\":\"channel0\",\"name\":\"pantrace.0\"}"' - "
+import os, socket, time
+s = socket.socket(socket.AF_UNIX)
+s.bind('$work/channel')
+s.listen()
+os.dup2(s.fileno(), 30)
+os.rename('$work/channel', '$work/channel.own')
+os.symlink('$work/socket', '$work/channel') # to the agent, which would be behind it
+time.sleep(1000)" >/dev/null 2>&1 &
+other=$!
+until_true [ -L channel ]
+run record --guest "virt$$" -e sched:sched_process_exec -d 0.2 -q -o virt
+is "$rc $err $(ls virt)" "0  virt$$" "one of libvirt's"
+kill $named $twin $other
 cat >babble.py <<'PY'
 # A host that is none: each of these must end its own conversation, and nothing else.
 import socket, struct, sys
@@ -266,6 +281,42 @@ done >lies
 wait $liar
 is "$(grep -c '^1 ERROR: liar: ' lies) $(ls -d evil ../evil /tmp/evil lied* 2>/dev/null | wc -l)" "7 0" "an agent that lies: refused each time, nothing is left" || cat lies >&2
 unlike "$(cat lies)" "$(printf '\033')" "what it says is escaped"
+cat >endless.py <<'PY'
+# An agent that sends and sends: before the recording is on, then after it was asked to end.
+import socket, struct, sys
+def frame(kind, body, n): return struct.pack('<IIQ', kind, len(body), n) + body
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+for begun in (0, 1):
+    c = s.accept()[0]
+    head = c.recv(16, socket.MSG_WAITALL)
+    c.sendall(b'\x89PTAGNT\n' + head[8:] + frame(2, struct.pack('<II32s64sq', 1, 0, b'9', b'endless', 0), 0))
+    try:
+        while c.recv(65536)[:4] != b'\x05\0\0\0': pass
+        n = 1
+        if begun: c.sendall(frame(10, b'', n)); n += 1
+        while True: c.sendall(frame(9, b'more', n)); n += 1
+    except OSError:
+        pass
+PY
+python3 endless.py "$work/endless" >endless.err 2>&1 &
+liar=$!
+until_true [ -S endless ]
+"$pantrace" record --guest "$work/endless" -e sched:sched_switch -o endless1 >/dev/null 2>endless.out &
+tracer=$!
+until_true grep -q more endless.out
+kill -INT $tracer
+wait $tracer
+is "$? $(grep -c 'interrupted before' endless.out) $(ls -d endless1 2>/dev/null)" "1 1 " "an agent that sends without end: Ctrl-C ends it before it has begun"
+start record --guest "$work/endless" -e sched:sched_switch -o endless2
+until_true grep -q more trace.err
+kill -INT $tracer
+size=$(stat -c %s trace.err)
+until_true sh -c "[ \$(stat -c %s trace.err) -gt $((size + 100000)) ]"
+stop
+is "$rc $(grep -c 'when a second signal came' trace.err)" "3 1" "a second one, after it was asked to end"
+wait $liar
 kill "$agent"
 wait "$agent"
 is "$? $(grep -c refused agent.err) $(ls socket 2>/dev/null)" "0 7 " "the agent ends, and takes its socket with it"

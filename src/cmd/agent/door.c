@@ -21,7 +21,7 @@
 #include "trace/agent/protocol.h"
 
 #define PORTS	"/sys/class/virtio-ports"
-#define LOOK_MS 200 /* how often to look whether a host has opened its end of the port */
+#define LOOK_MS 200 /* from one look for a host to the next, where poll() cannot tell */
 
 /* ---- a virtio-serial port ---- */
 
@@ -167,6 +167,8 @@ static int wait_for_host(struct agent_door *door, int stop, int *ret)
 			return 0;
 		if (*ret >= 0)
 			close(*ret);
+		else /* too many files are open, or the host has gone */
+			clock_poll(&fds[1], 1, LOOK_MS);
 	}
 	*ret = door->fd;
 	return 0;

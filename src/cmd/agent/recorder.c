@@ -141,13 +141,13 @@ void agent_recorder_abandon(struct agent_recorder *r)
 
 	shut(&r->frames);
 	agent_recorder_stop(r);
-	while (!pass_on(r->messages)) {
+	while (!pass_on(r->messages) && clock_now_ms(CLOCK_MONOTONIC) < until) {
 		struct pollfd p = {.fd = r->messages, .events = POLLIN};
 
-		if (clock_now_ms(CLOCK_MONOTONIC) >= until)
-			kill(r->pid, SIGKILL);
 		clock_poll(&p, 1, 100);
 	}
+	if (clock_now_ms(CLOCK_MONOTONIC) >= until)
+		kill(r->pid, SIGKILL);
 	agent_recorder_end(r);
 }
 

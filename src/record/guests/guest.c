@@ -298,17 +298,17 @@ int guest_pump(struct guest *g, int wait_ms)
 	return ready > 0;
 }
 
-/* 0 or -EINTR. */
-static int wait_for(struct guest *g, enum guest_state state, u32 most_ms, bool until_signal)
+/* 0; -EINTR: more than `signals` have asked for the end. */
+static int wait_for(struct guest *g, enum guest_state state, u32 most_ms, u32 signals)
 {
 	u64 since = clock_now_ms(CLOCK_MONOTONIC);
 
 	while (g->state < state) {
 		const u64 before = g->heard_ns;
-		const int rc = guest_pump(g, 100);
 
-		if (rc < 0 && until_signal)
-			return rc;
+		guest_pump(g, 100);
+		if (record_end_asked() > signals)
+			return -EINTR;
 		if (g->heard_ns != before)
 			since = clock_now_ms(CLOCK_MONOTONIC);
 		if (clock_now_ms(CLOCK_MONOTONIC) - since > most_ms)
@@ -319,7 +319,7 @@ static int wait_for(struct guest *g, enum guest_state state, u32 most_ms, bool u
 
 int guest_wait(struct guest *g, enum guest_state state, u32 most_ms)
 {
-	const int rc = wait_for(g, state, most_ms, true);
+	const int rc = wait_for(g, state, most_ms, 0);
 
 	if (rc)
 		diag_error(g->run->diag, NO_SPAN, "%s: interrupted before it had begun",
@@ -329,7 +329,8 @@ int guest_wait(struct guest *g, enum guest_state state, u32 most_ms)
 
 void guest_wait_end(struct guest *g, u32 most_ms)
 {
-	wait_for(g, GUEST_ENDED, most_ms, false);
+	if (wait_for(g, GUEST_ENDED, most_ms, record_end_asked()))
+		guest_gone(g, "it had not sent everything when a second signal came");
 }
 
 int guest_open(struct guest *g, struct record_run *run, const struct record_guest *asked)

@@ -56,9 +56,9 @@ int guest_open(struct guest *g, struct record_run *run, const struct record_gues
  * end is in its state.
  */
 int guest_pump(struct guest *g, int wait_ms);
-/* Waits until it has come to this state. 0 or -errno with a diagnostic: it does not. */
+/* Waits for this state. 0 or -errno with a diagnostic: it does not come, or a signal does. */
 int guest_wait(struct guest *g, enum guest_state state, u32 most_ms);
-/* Waits until its recorder has ended, as long as something comes; signals do not end it. */
+/* Waits until its recorder has ended, as long as something comes, or until another signal. */
 void guest_wait_end(struct guest *g, u32 most_ms);
 /* So many exchanges at once, as long as they are answered. */
 void guest_clock_burst(struct guest *g, u32 count);

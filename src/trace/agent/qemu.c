@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/options.h"
@@ -11,8 +12,9 @@
 #include "base/vector.h"
 #include "trace/agent/protocol.h"
 
-#define WORDS_MOST ((size_t)1 << 20) /* bytes of a command line */
-#define PORT	   "name=" AGENT_VIRTIO_PORT
+#define WORDS_MOST   ((size_t)1 << 20) /* bytes of a command line */
+#define SOCKETS_MOST ((size_t)16 << 20) /* bytes of the list of all Unix sockets */
+#define ENDS	     ",\"}" /* what a value ends with */
 
 /* What its command line says. */
 struct guest {
@@ -25,37 +27,46 @@ struct guest {
 
 typedef void guest_fn(void *arg, const struct guest *g);
 
-/* KEY= of "a,key=b,c": what is behind the '='; NULL: it is not there. */
+/* KEY of "a,key=b,c", or of {"key":"b"} as libvirt has it: what follows; NULL: it is not there. */
 static const char *value_of(const char *options, const char *key)
 {
 	const size_t n = strlen(key);
+	const char *at = options;
 
-	for (const char *at = options; at; at = strchr(at, ','), at += at != NULL)
-		if (str_starts(at, key) && at[n] == '=')
-			return at + n + 1;
+	if (*options != '{') {
+		for (; at; at = strchr(at, ','), at += at != NULL)
+			if (str_starts(at, key) && at[n] == '=')
+				return at + n + 1;
+		return NULL;
+	}
+	while ((at = strstr(at + 1, key)))
+		if (at[-1] == '"' && str_starts(at + n, "\":"))
+			return at + n + 2 + (at[n + 2] == '"');
 	return NULL;
 }
 
 static void copy_value(char *to, size_t size, const char *value)
 {
-	snprintf(to, size, "%.*s", (int)strcspn(value ?: "", ","), value ?: "");
+	snprintf(to, size, "%.*s", (int)strcspn(value ?: "", ENDS), value ?: "");
 }
 
 static bool is_same(const char *a, const char *b)
 {
-	const size_t n = strcspn(a, ",");
+	const size_t n = a ? strcspn(a, ENDS) : 0;
 
-	return n == strcspn(b, ",") && !strncmp(a, b, n);
+	return a && b && n == strcspn(b, ENDS) && !strncmp(a, b, n);
 }
 
 static void take_device(struct guest *g, const char *value)
 {
-	const char *cid = value_of(value, "guest-cid") ?: strstr(value, "\"guest-cid\":");
+	const char *const driver = *value == '{' ? value_of(value, "driver") ?: "" : value;
+	const char *const cid = value_of(value, "guest-cid");
 
-	if (str_starts(value, "virtserialport,") && strstr(value, PORT))
+	if (is_same(driver, "virtserialport") &&
+	    is_same(value_of(value, "name"), AGENT_VIRTIO_PORT))
 		g->chardev = value_of(value, "chardev");
-	if (strstr(value, "vhost-vsock") && cid)
-		g->cid = strtoull(cid + (*cid == '"' ? strlen("\"guest-cid\":") : 0), NULL, 10);
+	if (str_starts(driver, "vhost-vsock") && cid)
+		g->cid = strtoull(cid, NULL, 10);
 }
 
 static void take_name(struct guest *g, const char *value)
@@ -82,16 +93,44 @@ static void take_option(struct guest *g, const char *option, const char *value)
 		take_device(g, value);
 }
 
-/* Chardevs, which may stand before the port or behind it. */
+/* The path of a socket that QEMU was started with, as libvirt starts it: its descriptor there. */
+static void path_of_descriptor(struct guest *g, u32 fd)
+{
+	char link[64], inode[64] = "", *text, *line, *rest;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%s/fd/%u", g->pid, fd);
+	n = readlink(link, inode, sizeof(inode) - 1);
+	if (n <= 0 || !str_starts(inode, "socket:["))
+		return;
+	inode[n - 1] = 0; /* the ']' */
+	snprintf(link, sizeof(link), "/proc/%s/net/unix", g->pid);
+	if (file_read(link, SOCKETS_MOST, &text, NULL))
+		return;
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		const char *const at = strchr(line, '/');
+		char found[32];
+
+		/* Num: RefCount Protocol Flags Type St Inode Path */
+		if (at && sscanf(line, "%*s %*s %*s %*s %*s %*s %31s", found) == 1 &&
+		    str_eq(found, inode + strlen("socket:[")))
+			snprintf(g->path, sizeof(g->path), "%s", at);
+	}
+	free(text);
+}
+
+/* Chardevs, which may stand before the port or after it. */
 static void take_chardev(struct guest *g, const char *option, const char *value)
 {
-	const char *id;
+	const char *fd;
 
-	if (!str_eq(option, "chardev") || !g->chardev || !str_starts(value, "socket,"))
+	if (!str_eq(option, "chardev") || !str_starts(value, "socket,") ||
+	    !is_same(value_of(value, "id"), g->chardev))
 		return;
-	id = value_of(value, "id");
-	if (id && is_same(id, g->chardev))
-		copy_value(g->path, sizeof(g->path), value_of(value, "path"));
+	copy_value(g->path, sizeof(g->path), value_of(value, "path"));
+	fd = value_of(value, "fd");
+	if (fd && !*g->path)
+		path_of_descriptor(g, (u32)strtoul(fd, NULL, 10));
 }
 
 static bool is_qemu(const char *word)
