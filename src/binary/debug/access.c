@@ -243,7 +243,7 @@ u64 access_site_body(const struct access_site *s)
 	return debug_end_of(&function, s->entry, &end) ? body_of(&table, s->entry, end) : s->entry;
 }
 
-/* An inlined copy has statements of its own: the line tables, which are large, need not be asked. */
+/* An inlined copy has statements of its own: large line tables need not be asked. */
 static bool is_in_later_copy(Dwarf_Die *scopes, u32 n, u64 entry, u64 address)
 {
 	u64 begin;

@@ -79,7 +79,8 @@ int debug_each_site(Dwarf_Die *unit, u64 *budget,
 		    int (*fn)(void *arg, Dwarf_Die *die, const Dwarf_Die *function, u64 address),
 		    void *arg)
 {
-	struct walk w = {.budget = budget, .fn = fn, .arg = arg, .has_methods = !debug_unit_is_c(unit)};
+	struct walk w = {
+		.budget = budget, .fn = fn, .arg = arg, .has_methods = !debug_unit_is_c(unit)};
 
 	return walk(&w, unit, 0);
 }
