@@ -106,6 +106,10 @@ rm /etc/default/grub.d/pantrace.cfg
 printf '#!/bin/sh\nexit 7\n' >update-grub
 boot install -e initcall >failing
 find /etc/default -type f >>failing
+cp file /etc/default/grub.d/pantrace.cfg
+boot install -e initcall >failing-again
+cmp file /etc/default/grub.d/pantrace.cfg >>failing-again 2>&1 && echo same >>failing-again
+rm -f /etc/default/grub.d/pantrace.cfg
 printf '#!/bin/sh\nkill -TERM 0\nsleep 60\n' >update-grub
 setsid -w "$pantrace" boot install -e initcall 2>interrupted
 find /etc/default -type f >>interrupted
@@ -133,6 +137,7 @@ else
 	is "$(grep -o 'is not a file of ours' others | wc -l) $(grep -o 'mine$' others)" "2 mine" "a file of somebody else of that name"
 	unlike "$(cat interrupted)" 'pantrace.cfg$' "interrupted: nothing stays"
 	like "$(cat failing)" 'update-grub failed.*code 1 $' "update-grub fails: nothing stays"
+	like "$(cat failing-again)" 'update-grub failed.*code 1 same$' "or what an earlier one installed"
 fi
 
 # an instance that the command line does not name is somebody's

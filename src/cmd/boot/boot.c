@@ -105,7 +105,7 @@ const struct command_spec boot_spec = {
 
 /* ---- printing ---- */
 
-static void print_line(const struct boot_line *l, const struct boot_options *o)
+static int print_line(const struct boot_line *l, const struct boot_options *o, struct diag *d)
 {
 	struct strbuf text = STRBUF_INIT, out = STRBUF_INIT;
 	struct json j = JSON_INIT(&out);
@@ -128,6 +128,7 @@ static void print_line(const struct boot_line *l, const struct boot_options *o)
 	fwrite(out.data, 1, out.len, stdout);
 	strbuf_release(&out);
 	strbuf_release(&text);
+	return EXIT_OK;
 }
 
 /* Whether this kernel reads such a configuration at all. */
@@ -150,53 +151,47 @@ static void judge_config(struct kernel *k, struct diag *d)
 	}
 }
 
-static int print_config(const struct boot_plan *p, struct kernel *k, struct diag *d)
+static int print_config(const struct boot_options *o, struct kernel *k, struct diag *d)
 {
 	struct strbuf text = STRBUF_INIT;
-	const int err = boot_config_text(p, &text);
+	struct boot_plan p;
+	const int err = boot_plan_make(&p, o, k, d) ?: boot_config_text(&p, &text);
 
 	if (!err) {
 		judge_config(k, d);
 		fwrite(text.data, 1, text.len, stdout);
 	}
 	strbuf_release(&text);
+	boot_plan_release(&p);
 	return err ? EXIT_FAILED : EXIT_OK;
 }
 
 /* ---- words ---- */
 
-static int print_or_install(const struct boot_options *o, bool installs, struct kernel *k,
-			    struct diag *d)
+/* Makes the command line, and does FN with it. */
+static int with_line(const struct boot_options *o, struct kernel *k, struct diag *d,
+		     int (*fn)(const struct boot_line *l, const struct boot_options *o,
+			       struct diag *d))
 {
 	struct boot_plan p;
 	struct boot_line l = {0};
 	int rc = EXIT_FAILED;
 
-	if (boot_plan_make(&p, o, k, d)) {
-		boot_plan_release(&p);
-		return rc;
-	}
-	if (o->bootconfig)
-		rc = print_config(&p, k, d);
-	else if (!boot_line_make(&l, &p) && installs)
-		rc = boot_install(&l, o, d);
-	else if (!d->errors) {
-		print_line(&l, o);
-		rc = EXIT_OK;
-	}
+	if (!boot_plan_make(&p, o, k, d) && !boot_line_make(&l, &p))
+		rc = fn(&l, o, d);
 	boot_line_release(&l);
 	boot_plan_release(&p);
 	return rc;
 }
 
-static int do_print(const struct boot_options *o, struct kernel *k, struct diag *d)
-{
-	return print_or_install(o, false, k, d);
-}
-
 static int do_install(const struct boot_options *o, struct kernel *k, struct diag *d)
 {
-	return print_or_install(o, true, k, d);
+	return with_line(o, k, d, boot_install);
+}
+
+static int do_print(const struct boot_options *o, struct kernel *k, struct diag *d)
+{
+	return o->bootconfig ? print_config(o, k, d) : with_line(o, k, d, print_line);
 }
 
 static int do_remove(const struct boot_options *o, struct kernel *k, struct diag *d)
@@ -276,7 +271,7 @@ int cmd_boot(int argc, char **argv)
 		signal(SIGXFSZ, SIG_IGN); /* a limit of files' size is an error of a write */
 		o.command = command.data;
 		k = kernel_new();
-		rc = word->run(&o, k, &d);
+		rc = boot_claim_events(&o.request, k, &d) ? EXIT_FAILED : word->run(&o, k, &d);
 		kernel_release(k);
 	}
 	record_request_release(&o.request);

@@ -58,7 +58,9 @@ struct boot_plan {
 	VECTOR(struct boot_trigger) triggers;
 };
 
-/* Returns 0 or -errno with a diagnostic; boot_plan_release() in any case. */
+/* Says of each -e that it is the kernel's. 0 or -errno with a diagnostic: one is not. */
+int boot_claim_events(struct record_request *r, struct kernel *k, struct diag *d);
+/* Of claimed events. Returns 0 or -errno with a diagnostic; boot_plan_release() in any case. */
 int boot_plan_make(struct boot_plan *p, const struct boot_options *o, struct kernel *k,
 		   struct diag *d);
 void boot_plan_release(struct boot_plan *p);

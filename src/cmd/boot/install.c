@@ -58,6 +58,7 @@ static int refuse_loader(const char *line, struct diag *d)
 int boot_install(const struct boot_line *l, const struct boot_options *o, struct diag *d)
 {
 	struct strbuf line = STRBUF_INIT, words = STRBUF_INIT;
+	char *earlier = NULL;
 	int err, rc = EXIT_OK;
 
 	hold_signals();
@@ -69,11 +70,11 @@ int boot_install(const struct boot_line *l, const struct boot_options *o, struct
 	}
 	if (!grub_is_there()) {
 		rc = refuse_loader(line.data, d);
-	} else if ((err = grub_install(o->command, line.data, words.data))) {
+	} else if ((err = grub_install(o->command, line.data, words.data, &earlier))) {
 		refuse_file(d, err);
 		rc = EXIT_FAILED;
 	} else if (update(d)) {
-		grub_remove(); /* it would come with the next update of somebody else */
+		grub_restore(earlier); /* ours would come with the next update of somebody else */
 		rc = EXIT_FAILED;
 	} else if (!o->quiet) {
 		fprintf(stderr,
@@ -83,6 +84,7 @@ int boot_install(const struct boot_line *l, const struct boot_options *o, struct
 	}
 	strbuf_release(&line);
 	strbuf_release(&words);
+	free(earlier);
 	return rc;
 }
 

@@ -13,20 +13,19 @@
 
 /* ---- events ---- */
 
-static int claim_events(struct boot_plan *p, struct record_request *r)
+int boot_claim_events(struct record_request *r, struct kernel *k, struct diag *d)
 {
 	for (size_t i = 0; i < r->events.len; i++) {
 		struct record_event *const e = &r->events.items[i];
 
 		e->source = &record_kernel;
 		if (record_probe_is(e->text)) {
-			diag_error(p->diag, NO_SPAN, "-e '%s': a probe at boot is --kprobe",
-				   e->text);
-			diag_code(p->diag, EXIT_USAGE);
+			diag_error(d, NO_SPAN, "-e '%s': a probe at boot is --kprobe", e->text);
+			diag_code(d, EXIT_USAGE);
 			return -EINVAL;
 		}
-		if (!record_kernel.claims(p->kernel, r, e->text))
-			return event_name_refuse(p->kernel, p->diag, NO_SPAN, NULL, e->text);
+		if (!record_kernel.claims(k, r, e->text))
+			return event_name_refuse(k, d, NO_SPAN, NULL, e->text);
 	}
 	return 0;
 }
@@ -328,28 +327,26 @@ static int choose_size(struct boot_plan *p)
 	return 0;
 }
 
+static int check_tracer(struct boot_plan *p)
+{
+	const char *const tracer = p->options->request.tracer;
+
+	return tracer ? kernel_tracer_check(p->kernel, p->diag, tracer) : 0;
+}
+
 int boot_plan_make(struct boot_plan *p, const struct boot_options *o, struct kernel *k,
 		   struct diag *d)
 {
-	int err;
+	static int (*const steps[])(struct boot_plan * p) = {
+		find_events,	 find_probes,	check_tracer,  find_histograms,
+		check_functions, check_options, choose_buffer, choose_size,
+	};
+	int err = 0;
 
 	*p = (struct boot_plan){.options = o, .kernel = k, .diag = d};
-	err = claim_events(p, (struct record_request *)(uintptr_t)&o->request);
-	if (!err)
-		err = find_events(p);
-	if (!err)
-		err = find_probes(p);
-	if (!err)
-		err = find_histograms(p);
-	if (!err && o->request.tracer)
-		err = kernel_tracer_check(k, d, o->request.tracer);
-	if (!err)
-		err = check_functions(p);
-	if (!err)
-		err = check_options(p);
-	if (!err)
-		err = choose_buffer(p);
-	return err ? err : choose_size(p);
+	for (size_t i = 0; i < ARRAY_SIZE(steps) && !err; i++)
+		err = steps[i](p);
+	return err;
 }
 
 void boot_plan_release(struct boot_plan *p)

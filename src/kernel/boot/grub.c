@@ -64,30 +64,42 @@ static void add_comment(struct strbuf *out, const char *what, const char *text)
 	strbuf_addch(out, '\n');
 }
 
-int grub_install(const char *command, const char *line, const char *words)
+static int write_file(const char *text, size_t n)
+{
+	struct new_file f;
+	int err = new_file_open(&f, GRUB_FILE, true);
+
+	if (!err)
+		err = write_all(f.fd, text, n);
+	if (!err && fchmod(f.fd, 0644)) /* root's shell runs it: whatever the umask is */
+		err = -errno;
+	if (!err)
+		err = new_file_keep(&f);
+	new_file_drop(&f);
+	return err;
+}
+
+int grub_install(const char *command, const char *line, const char *words, char **ret_earlier)
 {
 	struct strbuf text = STRBUF_INIT;
-	struct new_file f;
-	char *older = NULL;
-	int err = read_ours(&older);
+	int err;
 
-	free(older);
+	*ret_earlier = NULL;
+	err = read_ours(ret_earlier);
 	if (err && err != -ENOENT)
 		return err;
 	strbuf_addstr(&text, HEADING);
 	add_comment(&text, COMMAND, command);
 	add_comment(&text, LINE, line);
 	strbuf_addf(&text, "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX %s\"\n", words);
-	err = new_file_open(&f, GRUB_FILE, true);
-	if (!err)
-		err = write_all(f.fd, text.data, text.len);
-	if (!err && fchmod(f.fd, 0644)) /* root's shell runs it: whatever the umask is */
-		err = -errno;
-	if (!err)
-		err = new_file_keep(&f);
-	new_file_drop(&f);
+	err = write_file(text.data, text.len);
 	strbuf_release(&text);
 	return err;
+}
+
+int grub_restore(const char *earlier)
+{
+	return earlier ? write_file(earlier, strlen(earlier)) : grub_remove();
 }
 
 int grub_remove(void)
