@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/foreign.h"
@@ -96,6 +95,12 @@ int new_file_open(struct new_file *ret, const char *path, bool replaces)
 	if (rc)
 		new_file_drop(ret);
 	return rc;
+}
+
+bool new_file_older(const struct new_file *f, struct stat *ret)
+{
+	return f->directory >= 0 && !fstatat(f->directory, f->name, ret, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISREG(ret->st_mode);
 }
 
 /* Links an unnamed file through /proc/self/fd. */

@@ -11,6 +11,8 @@
 #ifndef PANTRACE_BASE_NEW_FILE_H
 #define PANTRACE_BASE_NEW_FILE_H
 
+#include <sys/stat.h>
+
 #include "base/base.h"
 
 struct new_file {
@@ -28,6 +30,8 @@ struct new_file {
  * target. 0, or -errno: -EEXIST if the file exists and is not to be replaced; ret->fd is -1 then.
  */
 int new_file_open(struct new_file *ret, const char *path, bool replaces);
+/* Whether it will replace a regular file, and what stat() says of that. */
+bool new_file_older(const struct new_file *f, struct stat *ret);
 /* Gives the file its name. 0 or -errno; -EEXIST: somebody created the name meanwhile. */
 int new_file_keep(struct new_file *f);
 /* Discards the file unless it was kept. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/new_file.h"
 #include "base/options.h"
 #include "lang/fmt/script.h"
 #include "lang/syntax/parse.h"
@@ -44,7 +45,26 @@ struct text {
 	const char *name; /* in messages */
 	char *data;
 	size_t len;
+	char *path; /* of the file that was opened, links resolved; NULL = none */
+	struct stat file;
 };
+
+/* Remembers which file was opened: the name may be another's a moment later. */
+static int read_file(const char *file, struct text *ret)
+{
+	const int fd = open(file, O_RDONLY | O_CLOEXEC);
+	char place[32];
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	snprintf(place, sizeof(place), "/proc/self/fd/%d", fd);
+	ret->path = realpath(place, NULL);
+	err = fstat(fd, &ret->file) ? -errno
+				    : file_read_fd(fd, LANG_MAX_SOURCE, &ret->data, &ret->len);
+	close(fd);
+	return err;
+}
 
 static int read_text(const char *file, struct text *ret)
 {
@@ -53,7 +73,7 @@ static int read_text(const char *file, struct text *ret)
 
 	ret->name = is_stdin ? "stdin" : file;
 	err = is_stdin ? file_read_fd(STDIN_FILENO, LANG_MAX_SOURCE, &ret->data, &ret->len)
-		       : file_read(file, LANG_MAX_SOURCE, &ret->data, &ret->len);
+		       : read_file(file, ret);
 	if (err == -EFBIG)
 		fprintf(stderr, "ERROR: the script %s is too large: it has more than %u bytes\n",
 			ret->name, LANG_MAX_SOURCE);
@@ -73,69 +93,39 @@ static int lay_out(const struct text *t, struct strbuf *out)
 
 static int failed_to_write(const char *file, int err)
 {
-	fprintf(stderr, "ERROR: cannot write '%s': %s\n", file, strerror(-err));
+	fprintf(stderr, "ERROR: cannot write '%s': %s\n", file,
+		err == -ESTALE ? "it is no regular file, or no longer the one that was read"
+			       : strerror(-err));
 	return err;
 }
 
-/* Writes to a pipe or device. */
-static int write_special(const char *file, const struct strbuf *text)
+/* The owner first: changing it clears set-user-ID bits. */
+static int keep_owner_and_mode(int fd, const struct stat *of)
 {
-	const int fd = open(file, O_WRONLY | O_CLOEXEC);
-	const int err = fd < 0 ? -errno : write_all(fd, text->data, text->len);
-
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
-/* Fills the new file, and gives it the owner and mode of the old one, if there is one. */
-static int fill(int fd, const struct strbuf *text, const struct stat *old)
-{
-	const mode_t mask = umask(0);
-
-	umask(mask);
-	/* The owner first: changing it clears set-user-ID bits. */
-	if (old && (old->st_uid != geteuid() || old->st_gid != getegid()) &&
-	    fchown(fd, old->st_uid, old->st_gid) < 0)
+	if ((of->st_uid != geteuid() || of->st_gid != getegid()) &&
+	    fchown(fd, of->st_uid, of->st_gid) < 0)
 		return -errno;
-	if (fchmod(fd, old ? old->st_mode & 07777 : 0666 & ~mask) < 0)
-		return -errno;
-	return write_all(fd, text->data, text->len);
+	return fchmod(fd, of->st_mode & 07777) < 0 ? -errno : 0;
 }
 
 /*
- * Replaces the file completely or not at all, by a new file beside it. If it is a symbolic link its
- * target is replaced, not the link.
+ * Replaces the file completely or not at all, by a new file beside it, which is like the one that
+ * was read (read; -ESTALE if that is not there any more), or like an older one of our own.
  */
-static int replace(const char *file, const struct strbuf *text)
+static int replace(const char *path, const struct stat *read, const struct strbuf *text)
 {
-	char *real = realpath(file, NULL), *temporary;
-	const char *path = real ? real : file;
-	struct stat st;
-	const bool exists = stat(path, &st) == 0;
-	int fd, err = 0;
+	struct new_file f = {.fd = -1, .directory = -1};
+	struct stat older;
+	int err = read && !S_ISREG(read->st_mode) ? -ESTALE : new_file_open(&f, path, true);
+	const bool exists = !err && new_file_older(&f, &older);
 
-	if (exists && !S_ISREG(st.st_mode)) {
-		err = S_ISDIR(st.st_mode) ? -EISDIR : write_special(path, text);
-		free(real);
-		return err;
-	}
-	temporary = xasprintf("%s.XXXXXX", path);
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0)
-		err = -errno;
-	else
-		err = fill(fd, text, exists ? &st : NULL);
-	if (fd >= 0) {
-		if (close(fd) < 0 && !err)
-			err = -errno;
-		if (!err && rename(temporary, path) < 0)
-			err = -errno;
-		if (err)
-			unlink(temporary);
-	}
-	free(temporary);
-	free(real);
+	if (!err && read &&
+	    (!exists || older.st_dev != read->st_dev || older.st_ino != read->st_ino))
+		err = -ESTALE;
+	if (!err && exists && (read || older.st_uid == geteuid()))
+		err = keep_owner_and_mode(f.fd, &older);
+	err = err ?: write_all(f.fd, text->data, text->len) ?: new_file_keep(&f);
+	new_file_drop(&f);
 	return err;
 }
 
@@ -160,11 +150,11 @@ static int handle(const struct fmt_options *o, const struct text *t, const char 
 		if (changes)
 			puts(t->name);
 	} else if (!r && o->in_place) {
-		r = changes ? replace(file, &out) : 0;
+		r = changes ? replace(t->path ?: file, &t->file, &out) : 0;
 		if (r < 0)
 			failed_to_write(file, r);
 	} else if (!r && o->output) {
-		r = replace(o->output, &out);
+		r = replace(o->output, NULL, &out);
 		if (r < 0)
 			failed_to_write(o->output, r);
 	} else if (!r) {
@@ -182,6 +172,7 @@ static int handle_file(const struct fmt_options *o, const char *file)
 	if (!r)
 		r = handle(o, &t, file);
 	free(t.data);
+	free(t.path);
 	return r;
 }
 

@@ -76,12 +76,45 @@ is "$(ls "$work" | grep -c 'bt\.')" 0 "-i leaves nothing behind"
 run fmt -o "$work/new.bt" "$work/b.bt"
 is "$rc$out" 0 "-o: exit code"
 is "$(cat "$work/new.bt")" "$want" "-o writes to a file"
+ln -s b.bt "$work/link2.bt"
+run fmt -o "$work/link2.bt" "$work/a.bt"
+is "$rc$(cat "$work/b.bt") $(stat -c %F "$work/link2.bt")" "0BEGIN{exit()} regular file" "-o replaces a link, not what it points to"
+mkfifo "$work/pipe.bt"
+(cat "$work/b.bt" >"$work/pipe.bt") &
+run fmt -i "$work/pipe.bt"
+is "$rc" 1 "-i: a pipe cannot be written back"
+like "$err" "pipe.bt': it is no regular file" "and why"
 run fmt -i --check "$work/a.bt"
 is "$rc" 2 "-i or --check"
 run fmt -i
 is "$rc" 2 "-i needs files"
 run fmt --help
 like "$out" 'pantrace fmt --check' "--help begins with examples"
+
+# --- names that other users exchange ---
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$work"
+	mkdir -m 1777 "$work/open"
+	as_evil="setpriv --reuid=4343 --regid=4343 --clear-groups"
+	echo 'of root' >"$work/victim"
+	$as_evil ln -s "$work/victim" "$work/open/out.bt"
+	run fmt -o "$work/open/out.bt" "$work/b.bt"
+	is "$rc$(cat "$work/victim")" "0of root" "-o follows no link of another user"
+	$as_evil mkfifo "$work/open/pipe.bt"
+	run fmt -o "$work/open/pipe.bt" "$work/b.bt"
+	is "$rc" 1 "-o does not wait at another user's pipe"
+	$as_evil mkfifo "$work/open/in.bt"
+	"$pantrace" fmt -i "$work/open/in.bt" 2>"$work/err" &
+	fmt=$!
+	exec 8>"$work/open/in.bt" # it has opened the pipe
+	$as_evil sh -c "rm '$work/open/in.bt' && ln -s '$work/victim' '$work/open/in.bt'"
+	cat "$work/b.bt" >&8
+	exec 8>&-
+	wait "$fmt"
+	is "$?$(cat "$work/victim")" "1of root" "-i writes to no other file than it has read"
+else
+	skip "names that other users exchange" "needs root"
+fi
 
 # --- bpftrace's own ---
 ln -s "$pantrace" "$work/bpftrace"
