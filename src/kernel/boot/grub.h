@@ -25,8 +25,8 @@ bool grub_is_there(void);
 void grub_add_word(struct strbuf *out, const char *name, const char *value);
 /*
  * Writes the file anew. command: as the user said it; line: as the kernel gets it; words: of
- * grub_add_word(). *ret_earlier: the text of the file that it takes the place of, malloc'ed, or NULL.
- * 0 or -errno: -EEXIST: one lies there that is not ours.
+ * grub_add_word(). *ret_earlier: the text of the file that it takes the place of, malloc'ed, or
+ * NULL. 0 or -errno: -EEXIST: one lies there that is not ours.
  */
 int grub_install(const char *command, const char *line, const char *words, char **ret_earlier);
 /* Takes an installation back: the earlier file is there again, or none. 0 or -errno. */
