@@ -294,7 +294,7 @@ int debug_each_entry(struct elf_file *f, const char *name,
 	q.index = debug_index(f);
 	q.budget = debug_budget(f);
 	if (has_dwarf && !q.index && !q.is_glob)
-		debug_mention_init(&q.mention, debug_dwarf(f), name);
+		debug_mention_init(&q.mention, f, name);
 	result = q.index ? show_sites(&q) : debug_each_unit(f, walk_unit, &q);
 	if (!result)
 		result = elf_file_walk_symbols(f, on_symbol, &q);

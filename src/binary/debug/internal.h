@@ -41,10 +41,12 @@ struct debug_mention {
 	Dwarf *dwarf;
 	const char *name;
 	VECTOR(u32) offsets; /* of the name in .debug_str */
+	const u8 *table; /* .debug_str_offsets */
+	u64 table_len;
 };
 
 /* The name must live as long. */
-void debug_mention_init(struct debug_mention *m, Dwarf *dwarf, const char *name);
+void debug_mention_init(struct debug_mention *m, struct elf_file *f, const char *name);
 void debug_mention_release(struct debug_mention *m);
 /* False: no function of the unit, and nothing that is inlined there, has exactly that name. */
 bool debug_may_mention(const struct debug_mention *m, Dwarf_Die *unit);
