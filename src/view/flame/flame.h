@@ -39,7 +39,6 @@ enum flame_side { FLAME_NEW, FLAME_OLD, FLAME_SIDES };
 struct flame_node {
 	u32 name; /* see flame_name() */
 	u32 depth; /* 0 = all */
-	u32 branch; /* its number while stacks were added */
 	u8 kind;
 	u64 self[FLAME_SIDES]; /* weight of the stacks that end in this frame */
 	u64 total[FLAME_SIDES]; /* weight of the stacks that contain this frame */
@@ -73,8 +72,8 @@ void flame_finish(struct flame *f);
 
 const struct flame_node *flame_nodes(const struct flame *f, size_t *ret_n);
 const char *flame_name(const struct flame *f, const struct flame_node *node, size_t *ret_len);
-/* For each number that flame_last() gave: the index of its node. malloc'ed. */
-u32 *flame_node_of_stack(const struct flame *f);
+/* The index of the node in which a stack ends: a number that flame_last() gave. */
+u32 flame_node_of_stack(const struct flame *f, u32 stack);
 /* Were stacks of FLAME_OLD added? */
 bool flame_is_comparison(const struct flame *f);
 u32 flame_depth(const struct flame *f); /* depth of the deepest frame */

@@ -8,31 +8,33 @@
 #include "base/hashmap.h"
 #include "base/vector.h"
 
-/* A frame while stacks are added. */
-struct branch {
-	u32 name, parent;
-	u32 first_child, next; /* indices; 0 = none, as 0 is the root */
-	u8 kind;
-	u64 self[FLAME_SIDES];
-};
-
 struct name {
 	const char *text;
 	u32 len;
-	u32 rank; /* its index in the finished, ordered tree */
+	u32 rank; /* its index among all names in order */
+};
+
+/*
+ * A frame of a stack is one number: name * 8 + kind while stacks are added, then rank * 8 + kind,
+ * so that numbers are in the order of frames.
+ */
+#define KIND_BITS 3
+_Static_assert(FLAME_KINDS <= 1 << KIND_BITS, "a kind has its bits");
+
+struct weights {
+	u64 of[FLAME_SIDES];
 };
 
 struct flame {
-	struct hashmap index; /* names -> their number + 1 */
+	struct hashmap index; /* names -> their number */
 	VECTOR(struct name) names;
-	VECTOR(struct branch) branches;
-	/* Branches by parent, name and kind: index + 1, open addressing, a power of two. */
-	u32 *slots;
-	size_t slots_size;
+	struct hashmap stacks; /* by their frames, each once */
+	VECTOR(struct weights) weights; /* of each stack */
+	VECTOR(u32) key; /* the last stack */
+	u32 last; /* its number */
 	u64 sum[FLAME_SIDES];
-	/* The branches of the last stack: most stacks begin as the one before. */
-	VECTOR(u32) path;
 	VECTOR(struct flame_node) nodes;
+	u32 *node_of_stack;
 	u32 depth;
 };
 
@@ -40,10 +42,7 @@ struct flame *flame_new(void)
 {
 	struct flame *f = xzalloc(sizeof(*f));
 
-	f->slots_size = 1024;
-	f->slots = xzalloc(f->slots_size * sizeof(*f->slots));
 	vector_push(&f->names, (struct name){.text = "all", .len = 3});
-	vector_push(&f->branches, (struct branch){0});
 	return f;
 }
 
@@ -52,11 +51,12 @@ void flame_release(struct flame *f)
 	if (!f)
 		return;
 	hashmap_release(&f->index);
+	hashmap_release(&f->stacks);
 	vector_free(&f->names);
-	vector_free(&f->branches);
-	vector_free(&f->path);
+	vector_free(&f->weights);
+	vector_free(&f->key);
 	vector_free(&f->nodes);
-	free(f->slots);
+	free(f->node_of_stack);
 	free(f);
 }
 
@@ -76,85 +76,30 @@ u32 flame_name_number(struct flame *f, const char *text, size_t len)
 	return (u32)(uintptr_t)*value;
 }
 
-/* Mixes the three by a multiplication with 2^64 / golden ratio (Knuth 6.4). */
-static size_t slot_of(const struct flame *f, u32 parent, u32 name, u8 kind)
-{
-	const u64 key = ((u64)parent << 32 | name) ^ (u64)kind << 29;
-
-	return (size_t)(key * 0x9e3779b97f4a7c15 >> 20) & (f->slots_size - 1);
-}
-
-static void grow_slots(struct flame *f)
-{
-	free(f->slots);
-	f->slots_size *= 2;
-	f->slots = xzalloc(f->slots_size * sizeof(*f->slots));
-	for (u32 i = 1; i < f->branches.len; i++) {
-		const struct branch *b = &f->branches.items[i];
-		size_t at = slot_of(f, b->parent, b->name, b->kind);
-
-		while (f->slots[at])
-			at = (at + 1) & (f->slots_size - 1);
-		f->slots[at] = i + 1;
-	}
-}
-
-static u32 child(struct flame *f, u32 parent, u32 name, u8 kind)
-{
-	size_t at = slot_of(f, parent, name, kind);
-	u32 i;
-
-	while ((i = f->slots[at])) {
-		const struct branch *b = &f->branches.items[i - 1];
-
-		if (b->parent == parent && b->name == name && b->kind == kind)
-			return i - 1;
-		at = (at + 1) & (f->slots_size - 1);
-	}
-	i = (u32)f->branches.len;
-	f->slots[at] = i + 1;
-	vector_push(&f->branches, (struct branch){.parent = parent,
-						  .name = name,
-						  .kind = kind,
-						  .next = f->branches.items[parent].first_child});
-	f->branches.items[parent].first_child = i;
-	if (f->branches.len * 2 > f->slots_size)
-		grow_slots(f);
-	return i;
-}
-
-static bool is_frame(const struct flame *f, u32 branch, const struct flame_frame *frame)
-{
-	const struct branch *b = &f->branches.items[branch];
-
-	return b->kind == frame->kind && b->name == frame->name;
-}
-
 bool flame_add(struct flame *f, const struct flame_frame *frames, size_t n, u64 weight,
 	       enum flame_side side)
 {
-	size_t same = 0;
-	u32 at;
+	bool is_new;
+	void **at;
 
 	if (__builtin_add_overflow(f->sum[side], weight, &f->sum[side])) {
 		f->sum[side] -= weight; /* wraps back */
 		return false;
 	}
-	while (same < n && same < f->path.len && is_frame(f, f->path.items[same], &frames[same]))
-		same++;
-	f->path.len = same;
-	at = same ? f->path.items[same - 1] : 0;
-	for (size_t i = same; i < n; i++) {
-		at = child(f, at, frames[i].name, (u8)frames[i].kind);
-		vector_push(&f->path, at);
-	}
-	f->branches.items[at].self[side] += weight;
+	f->key.len = 0;
+	for (size_t i = 0; i < n; i++)
+		vector_push(&f->key, frames[i].name << KIND_BITS | frames[i].kind);
+	at = hashmap_put(&f->stacks, f->key.items, n * sizeof(*f->key.items), &is_new);
+	f->last = (u32)(container_of(at, struct hashmap_entry, value) - f->stacks.entries);
+	if (is_new)
+		vector_push(&f->weights, (struct weights){0});
+	f->weights.items[f->last].of[side] += weight;
 	return true;
 }
 
 u32 flame_last(const struct flame *f)
 {
-	return f->path.len ? vector_last(&f->path) : 0;
+	return f->last;
 }
 
 /* ---- putting it into order ---- */
@@ -168,109 +113,102 @@ static int compare_names(const void *a, const void *b, void *arg)
 	return order ? order : (int)(x->len > y->len) - (int)(x->len < y->len);
 }
 
-static void rank_names(struct flame *f)
+/* Returns the names' numbers in their order, and writes each frame by its name's rank. */
+static u32 *rank_names(struct flame *f)
 {
-	u32 *order = xreallocarray(NULL, f->names.len, sizeof(*order));
+	u32 *const order = xreallocarray(NULL, f->names.len, sizeof(*order));
 
 	for (u32 i = 0; i < f->names.len; i++)
 		order[i] = i;
 	qsort_r(order, f->names.len, sizeof(*order), compare_names, f->names.items);
 	for (u32 i = 0; i < f->names.len; i++)
 		f->names.items[order[i]].rank = i;
-	free(order);
-}
+	hashmap_each (&f->stacks, stack) {
+		u32 *const frames = stack->key;
 
-static u64 place(const struct flame *f, u32 branch)
-{
-	const struct branch *b = &f->branches.items[branch];
-
-	return (u64)f->names.items[b->name].rank << 8 | b->kind;
-}
-
-static int compare_places(const void *a, const void *b, void *arg)
-{
-	const u64 x = place(arg, *(const u32 *)a), y = place(arg, *(const u32 *)b);
-
-	return (int)(x > y) - (int)(x < y);
-}
-
-struct step {
-	u32 branch, depth;
-};
-
-/*
- * Depth first, without recursion: stacks may be thousands of frames deep. The children of the
- * branch that is taken lie on the stack in reverse order.
- */
-static void put_in_order(struct flame *f)
-{
-	VECTOR(struct step) todo = {0};
-	VECTOR(u32) children = {0};
-
-	vector_push(&todo, (struct step){0, 0});
-	vector_reserve(&f->nodes, f->branches.len);
-	while (todo.len) {
-		const struct step next = todo.items[--todo.len];
-		const struct branch *b = &f->branches.items[next.branch];
-
-		f->depth = MAX(f->depth, next.depth);
-		vector_push(&f->nodes, (struct flame_node){.name = b->name,
-							   .depth = next.depth,
-							   .branch = next.branch,
-							   .kind = b->kind,
-							   .self = {b->self[0], b->self[1]},
-							   .total = {b->self[0], b->self[1]}});
-		children.len = 0;
-		for (u32 c = b->first_child; c; c = f->branches.items[c].next)
-			vector_push(&children, c);
-		if (children.len > 1)
-			qsort_r(children.items, children.len, sizeof(*children.items),
-				compare_places, f);
-		for (size_t i = children.len; i-- > 0;)
-			vector_push(&todo, (struct step){children.items[i], next.depth + 1});
+		for (size_t i = 0; i < stack->key_len / sizeof(*frames); i++)
+			frames[i] = f->names.items[frames[i] >> KIND_BITS].rank << KIND_BITS |
+				    (frames[i] & ((1 << KIND_BITS) - 1));
 	}
-	vector_free(&todo);
-	vector_free(&children);
+	return order;
+}
+
+/* How many frames two stacks have in common at their beginning. */
+static u32 common(const struct hashmap_entry *a, const struct hashmap_entry *b)
+{
+	const u32 *const x = a->key, *const y = b->key;
+	const u32 n = MIN(a->key_len, b->key_len) / sizeof(*x);
+	u32 i = 0;
+
+	while (i < n && x[i] == y[i])
+		i++;
+	return i;
+}
+
+/* A stack before those that begin with it. */
+static int compare_stacks(const void *a, const void *b)
+{
+	const struct hashmap_entry *const x = *(struct hashmap_entry *const *)a;
+	const struct hashmap_entry *const y = *(struct hashmap_entry *const *)b;
+	const u32 at = common(x, y), end = at * sizeof(u32);
+
+	if (end == x->key_len || end == y->key_len)
+		return (int)(x->key_len > y->key_len) - (int)(x->key_len < y->key_len);
+	return ((u32 *)x->key)[at] < ((u32 *)y->key)[at] ? -1 : 1;
+}
+
+static struct hashmap_entry **stacks_in_order(struct flame *f)
+{
+	struct hashmap_entry **const stacks = xreallocarray(NULL, f->stacks.len, sizeof(*stacks));
+
+	for (size_t i = 0; i < f->stacks.len; i++)
+		stacks[i] = &f->stacks.entries[i];
+	if (f->stacks.len)
+		qsort(stacks, f->stacks.len, sizeof(*stacks), compare_stacks);
+	return stacks;
 }
 
 /*
- * Sums totals from the leaves to the root. Then sets where each frame begins: after the weight that
- * ends in its parent, as flamegraph.pl does.
+ * Of stacks in order each adds the frames that the one before does not have. A frame begins where
+ * the weight of all stacks before it ends: after its parent's own, as flamegraph.pl has it.
  */
-static void sum_up(struct flame *f)
-{
-	const size_t n = f->nodes.len;
-	u32 *parents = xreallocarray(NULL, n, sizeof(*parents));
-	u32 *last = xzalloc((f->depth + 1) * sizeof(*last)); /* the newest node of each depth */
-	u64 *taken = xzalloc(n * sizeof(*taken)); /* how much of each node's width is given out */
-
-	for (u32 i = 0; i < n; i++) {
-		const struct flame_node *node = &f->nodes.items[i];
-
-		last[node->depth] = i;
-		parents[i] = node->depth ? last[node->depth - 1] : 0;
-	}
-	for (size_t i = n; i-- > 1;)
-		for (u32 s = 0; s < FLAME_SIDES; s++)
-			f->nodes.items[parents[i]].total[s] += f->nodes.items[i].total[s];
-	for (size_t i = 0; i < n; i++)
-		taken[i] = f->nodes.items[i].self[FLAME_NEW];
-	for (size_t i = 1; i < n; i++) {
-		struct flame_node *node = &f->nodes.items[i];
-
-		node->start = f->nodes.items[parents[i]].start + taken[parents[i]];
-		taken[parents[i]] += node->total[FLAME_NEW];
-	}
-	free(parents);
-	free(last);
-	free(taken);
-}
-
 void flame_finish(struct flame *f)
 {
-	rank_names(f);
-	put_in_order(f);
-	sum_up(f);
+	u32 *const names = rank_names(f);
+	struct hashmap_entry **const stacks = stacks_in_order(f);
+	VECTOR(u32) path = {0}; /* the nodes of the stack, from the root */
+	u64 taken = 0;
+
+	f->node_of_stack = xreallocarray(NULL, f->stacks.len, sizeof(*f->node_of_stack));
+	vector_push(&f->nodes, (struct flame_node){0});
+	vector_push(&path, 0);
+	for (size_t i = 0; i < f->stacks.len; i++) {
+		const u32 *const frames = stacks[i]->key;
+		const size_t number = (size_t)(stacks[i] - f->stacks.entries);
+		const struct weights *const w = &f->weights.items[number];
+
+		path.len = i ? common(stacks[i - 1], stacks[i]) + 1 : 1;
+		for (u32 k = (u32)path.len - 1; k < stacks[i]->key_len / sizeof(*frames); k++) {
+			vector_push(&path, (u32)f->nodes.len);
+			vector_push(&f->nodes, (struct flame_node){
+						       .name = names[frames[k] >> KIND_BITS],
+						       .kind = frames[k] & ((1 << KIND_BITS) - 1),
+						       .depth = k + 1,
+						       .start = taken,
+					       });
+		}
+		f->node_of_stack[number] = vector_last(&path);
+		f->depth = MAX(f->depth, (u32)path.len - 1);
+		for (u32 s = 0; s < FLAME_SIDES; s++) {
+			f->nodes.items[vector_last(&path)].self[s] += w->of[s];
+			for (size_t k = 0; k < path.len; k++)
+				f->nodes.items[path.items[k]].total[s] += w->of[s];
+		}
+		taken += w->of[FLAME_NEW];
+	}
+	vector_free(&path);
+	free(stacks);
+	free(names);
 }
 
 /* ---- of a finished one ---- */
@@ -287,13 +225,9 @@ const char *flame_name(const struct flame *f, const struct flame_node *node, siz
 	return f->names.items[node->name].text;
 }
 
-u32 *flame_node_of_stack(const struct flame *f)
+u32 flame_node_of_stack(const struct flame *f, u32 stack)
 {
-	u32 *const nodes = xreallocarray(NULL, f->nodes.len, sizeof(*nodes));
-
-	for (u32 i = 0; i < f->nodes.len; i++)
-		nodes[f->nodes.items[i].branch] = i;
-	return nodes;
+	return f->node_of_stack[stack];
 }
 
 bool flame_is_comparison(const struct flame *f)

@@ -10,8 +10,6 @@
  *	1 if there are stacks, then: their tree (view/flame/page.c), and of each cell that is not 0
  *	how many stacks, each its frame as the difference to the one before, and its weight
  */
-#include <stdlib.h>
-
 #include "base/escape.h"
 #include "base/vector.h"
 #include "view/flame/flame.h"
@@ -27,13 +25,13 @@ static void add_text(struct strbuf *data, const struct strbuf *text)
 
 struct cell {
 	VECTOR(u64) stacks; /* frame, weight */
-	const u32 *nodes;
+	const struct flame *flame;
 };
 
 static void take_stack(void *arg, u32 stack, u64 weight)
 {
 	struct cell *const c = arg;
-	const u64 node = c->nodes[stack];
+	const u64 node = flame_node_of_stack(c->flame, stack);
 
 	if (c->stacks.len && c->stacks.items[c->stacks.len - 2] == node) {
 		c->stacks.items[c->stacks.len - 1] += weight;
@@ -46,8 +44,7 @@ static void take_stack(void *arg, u32 stack, u64 weight)
 static void add_stacks(const struct heat *h, const struct heat_options *o, struct strbuf *data)
 {
 	const struct heat_grid *const g = heat_grid(h);
-	u32 *const nodes = flame_node_of_stack(o->flame);
-	struct cell cell = {.nodes = nodes};
+	struct cell cell = {.flame = o->flame};
 
 	flame_page_data(o->flame, o->counted, data);
 	for (u32 column = 0; column < g->columns; column++)
@@ -70,7 +67,6 @@ static void add_stacks(const struct heat *h, const struct heat_options *o, struc
 			}
 		}
 	vector_free(&cell.stacks);
-	free(nodes);
 }
 
 static void add_data(const struct heat *h, const struct heat_options *o, struct strbuf *data)
