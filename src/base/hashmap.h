@@ -17,10 +17,15 @@ struct hashmap_entry {
 	void *value;
 };
 
+struct hashmap_slot {
+	u32 hash;
+	u32 entry; /* index + 1 into entries; 0 = free */
+};
+
 struct hashmap {
 	struct hashmap_entry *entries; /* in order of insertion */
 	size_t len, cap;
-	u32 *slots; /* index + 1 into entries; 0 = free */
+	struct hashmap_slot *slots;
 	size_t nslots;
 	struct arena keys;
 	/* set before the first insertion: keys are not copied and must outlive the map */
