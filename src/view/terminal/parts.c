@@ -46,7 +46,7 @@ s64 key_moves_by(u32 key, u32 page)
 
 enum prompt_change prompt_key(struct prompt *p, u32 key)
 {
-	const size_t len = strlen(p->text);
+	size_t len = strlen(p->text);
 
 	if (key == KEY_ENTER || key == KEY_ESCAPE) {
 		if (key == KEY_ESCAPE)
@@ -54,9 +54,11 @@ enum prompt_change prompt_key(struct prompt *p, u32 key)
 		p->title = NULL;
 		return PROMPT_DONE;
 	}
-	if (key == KEY_BACKSPACE && len)
-		p->text[len - 1] = '\0';
-	else if (key >= ' ' && key < 0x100 && key != KEY_BACKSPACE && len + 1 < sizeof(p->text))
+	if (key == KEY_BACKSPACE && len) {
+		while (--len && ((u8)p->text[len] & 0xc0) == 0x80) /* a whole character */
+			;
+		p->text[len] = '\0';
+	} else if (key >= ' ' && key < 0x100 && key != KEY_BACKSPACE && len + 1 < sizeof(p->text))
 		memcpy(p->text + len, (char[]){(char)key, '\0'}, 2);
 	else
 		return PROMPT_SAME;
