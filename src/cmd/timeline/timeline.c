@@ -80,9 +80,10 @@ static const struct command_spec spec = {
 		"With up to 200,000 events the page also has their fields. A page larger than 50 "
 		"MB is not written; on a terminal it is served, as with --serve: from 127.0.0.1 "
 		"alone, at an address with a random part. Whoever does not know the address gets "
-		"nothing. There it also links to the flame graph and the heat map of what is "
-		"selected, of what lies between the markers, or of what is in view; counters are "
-		"seen where the page has events, and fields of events are not.\n\n"
+		"nothing; after `ssh -L PORT:127.0.0.1:PORT HOST` the same address opens on "
+		"another machine, too. There it also links to the flame graph and the heat map of "
+		"what is selected, of what lies between the markers, or of what is in view; "
+		"counters are seen where the page has events, and fields of events are not.\n\n"
 		"The exit code is 3 when the recording says that events were lost, and 1 when "
 		"something could not be read or written.",
 	.fields = fields,

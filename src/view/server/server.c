@@ -375,6 +375,8 @@ int server_run(struct server *s, u64 idle_ns, const bool *done)
 	sigaddset(&ends, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ends, &before);
 	fd = signalfd(-1, &ends, SFD_CLOEXEC);
+	if (fd < 0)
+		rc = -errno;
 	while (!rc && server_idle_ns(s) < idle_ns && !(done && *done)) {
 		struct pollfd polled[] = {{.fd = s->epoll, .events = POLLIN},
 					  {.fd = fd, .events = POLLIN}};
@@ -385,7 +387,8 @@ int server_run(struct server *s, u64 idle_ns, const bool *done)
 			break;
 		server_step(s);
 	}
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
