@@ -44,20 +44,27 @@ int output_open(struct output *o, const char *path, enum output_buffering buffer
 	return 0;
 }
 
-/* Whole lines are kept or dropped: each action commits its own. */
+/* The oldest lines make room: half of all at once, so that not every action moves the others. */
 static void hold(struct output *o)
 {
-	if (o->text.len > OUTPUT_HELD || o->is_full) {
-		o->text.len = o->held;
-		o->text.data[o->text.len] = 0;
-		o->is_full = true;
+	if (o->text.len > o->held_most) {
+		const size_t least = MIN(o->text.len - o->held_most / 2, o->held);
+		size_t n = 0;
+
+		for (; n < least; o->dropped++) {
+			const char *const end = memchr(o->text.data + n, '\n', o->held - n);
+
+			n = end ? (size_t)(end + 1 - o->text.data) : o->held;
+		}
+		o->text.len -= n;
+		memmove(o->text.data, o->text.data + n, o->text.len + 1);
 	}
 	o->held = o->text.len;
 }
 
 int output_flush(struct output *o)
 {
-	if (o->is_held) {
+	if (o->held_most) {
 		hold(o);
 		return 0;
 	}
@@ -71,7 +78,7 @@ int output_flush(struct output *o)
 
 void output_commit(struct output *o)
 {
-	if (o->text.len >= OUTPUT_CHUNK || o->buffering == OUTPUT_NONE || o->is_held)
+	if (o->text.len >= OUTPUT_CHUNK || o->buffering == OUTPUT_NONE || o->held_most)
 		output_flush(o);
 }
 

@@ -17,17 +17,19 @@ enum output_buffering {
 };
 
 #define OUTPUT_CHUNK 65536u
-#define OUTPUT_HELD  (50u << 20)
 
 struct output {
 	int fd;
 	enum output_buffering buffering;
 	bool is_json;
 	bool owns_fd;
-	/* nothing is written before the end; what is printed is kept, up to OUTPUT_HELD bytes */
-	bool is_held;
-	bool is_full; /* held: there was more, which is not kept */
-	size_t held; /* bytes of text that are whole lines */
+	/*
+	 * Not 0: nothing is written before the end; the last lines are kept, at most about so
+	 * many bytes, and of a longer action's all
+	 */
+	size_t held_most;
+	size_t held; /* bytes of text before the action */
+	u64 dropped; /* lines that were not kept */
 	bool may_stall; /* a pipe, socket or terminal: somebody has to read */
 	/*
 	 * errno of the first failed write; everything after it is dropped. ETIMEDOUT: given up

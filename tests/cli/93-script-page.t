@@ -111,5 +111,35 @@ with Browser() as b:
     ok(b.wait("document.getElementById('output')?.textContent.includes('the end')"), 'a signal ends the run: the page still gets what END prints')
     equal(server.wait(30), 0, 'and the process ends')
     ok(b.wait("page.note.value.includes('has ended')"), 'which the page says')
+# ---- what a reader has opened, sorted, zoomed and scrolled stays as it is ----
+
+stacks = r"""@s["\n        leaf\n        outer\n"] = count(); @s["\n        leaf\n        other\n"] = count();"""
+many = ' '.join(f'@k[{k}] = {k * 7 % 60};' for k in range(60))
+with Browser() as b:
+    server, address = serve('-e', 'BEGIN { ' + many + ' @k[99] = 0; } interval:hz:20 { @z = count(); @h[1] = hist(nsecs); @k[99]++; ' + stacks + ' }')
+    b.open(address)
+    section = "[...document.querySelectorAll('#output > section')].find(s => s.firstChild.textContent === '%s')"
+    key, stack, ticks = section % '@k', section % '@s', f"Number(({section % '@z'})?.querySelector('pre').textContent.replace(/,/g, '') ?? 0)"
+    ok(b.wait(f"{ticks} > 0 && {stack} && page.drawings.length"), 'a live page of several maps', *b.complaints())
+    b.run(f"({key}).querySelector('th button').click()")
+    b.run(f"({key}).querySelector('.scroll').scrollTop = 77")
+    b.run(f"({stack}).querySelector('details').open = true")
+    b.run("(d => { d.zoomTo(d.tree.name.findIndex(n => d.tree.names[n] === 'outer')); d.canvas.focus(); })(page.drawings[0])")
+    b.run('scrollTo(0, 60)')
+    before = b.run(ticks)
+    ok(b.wait(f'{ticks} > {before}'), 'it is drawn anew')
+    state = f"""[({key}).querySelector('th').getAttribute('aria-sort'), ({key}).querySelector('td').textContent, ({key}).querySelector('.scroll').scrollTop,
+        ({stack}).querySelector('details').open, (d => d.tree.names[d.tree.name[d.zoom]])(page.drawings[0]), document.activeElement.tagName, scrollY]"""
+    equal(b.run(state), ['descending', '99', 77, True, 'outer', 'CANVAS', 60], 'sorted, scrolled, unfolded, zoomed, in focus as before')
+    server.send_signal(signal.SIGINT)
+    server.wait(30)
+    server, address = serve('-e', r'BEGIN { $i = 0; while ($i < 1300) { printf("%900d\n", $i); $i++; } exit() } END { printf("the end\n"); }')
+    b.open(address)
+    ok(b.wait("document.getElementById('output')?.textContent.includes('the end')"), 'more than a megabyte of text: the end of it')
+    lines = b.run("document.querySelector('.printed').textContent").split('\n')
+    told = re.match(r'([\d,]+) lines that were printed before are not kept', lines[0])
+    equal([int(line) for line in lines[1:-2]], list(range(int(told[1].replace(',', '')) - 1 if told else 0, 1300)), 'how many lines are not kept: the first is attached_probes')
+    server.send_signal(signal.SIGINT)
+    equal(server.wait(30), 3, 'which the exit code says')
 equal([run('--serve', *words, '-e', 'BEGIN { exit() }')[0] for words in (['-o', 'x'], ['-f', 'text'])], [1, 1], '--serve with -o, -f')
 done()

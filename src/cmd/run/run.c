@@ -57,7 +57,8 @@ static const struct option_spec run_table[] = {
 	 "lines, stacks as flame graphs",
 	 OPTION_STRING, O(run.page)},
 	{0, "serve", NULL,
-	 "instead, the same page live, to a browser on this machine; the address is printed",
+	 "instead, the same page live, to a browser on this machine, or after `ssh -L "
+	 "PORT:127.0.0.1:PORT HOST` on another; the address is printed",
 	 OPTION_FLAG, O(run.serve)},
 	{0, "idle", "SECONDS",
 	 "with --serve: serve on after the run, until no page has been open so long (default 300)",

@@ -290,10 +290,10 @@ static int check_process(struct session *s)
 	return 0;
 }
 
-/* --page, --serve: what is printed is kept. */
-static bool is_page(const struct run_config *r)
+/* --page, --serve: how much of what is printed is kept; 0 = it is written. */
+static size_t held_most(const struct run_config *r)
 {
-	return r->page || r->serve;
+	return r->page ? 50u << 20 : r->serve ? 1u << 20 : 0;
 }
 
 static int start_server(struct session *s)
@@ -312,7 +312,7 @@ static int open_output(struct session *s)
 	int err = output_open(&s->out, path, s->r->buffering, s->r->is_json);
 
 	s->has_output = err == 0;
-	s->out.is_held = is_page(s->r);
+	s->out.held_most = held_most(s->r);
 	if (err < 0) {
 		diag_error(&s->diag, NO_SPAN, "Failed to open output file: \"%s\": %s", path,
 			   strerror(-err));
@@ -325,23 +325,26 @@ static int open_output(struct session *s)
 /* Returns an exit code: 0 unless the page is not whole. */
 static int finish_page(struct session *s)
 {
-	struct strbuf lines = s->out.text;
+	struct strbuf lines = STRBUF_INIT;
 
+	script_page_lines(&s->out, &lines);
+	strbuf_release(&s->out.text);
 	s->out.text = (struct strbuf)STRBUF_INIT;
 	if (s->r->page)
 		script_page(s->r->name, &lines, &s->out.text);
-	if (s->out.is_full)
+	if (s->out.dropped)
 		diag_warning(&s->diag, NO_SPAN,
-			     "the page has the first %u MB of what was printed, no more",
-			     OUTPUT_HELD >> 20);
-	s->out.is_held = false;
+			     "the page has the last %zu MB of what was printed: %" PRIu64
+			     " lines before are not in it",
+			     s->out.held_most >> 20, s->out.dropped);
+	s->out.held_most = 0;
 	output_flush(&s->out);
 	if (s->server) {
 		diag_tell(&s->diag);
 		script_server_finish(s->server, &lines);
 	}
 	strbuf_release(&lines);
-	return output_exit_code(&s->out, &s->diag) ?: s->out.is_full ? EXIT_LOST : EXIT_OK;
+	return output_exit_code(&s->out, &s->diag) ?: s->out.dropped ? EXIT_LOST : EXIT_OK;
 }
 
 /* bpftrace leaves out how often: "interval:ms:", "hardware:cache-misses:". */
@@ -415,7 +418,7 @@ int run_script(const struct run_config *r)
 		s.diag.no_warnings = r->no_warnings;
 		if (!err)
 			code = run(&s);
-		if (!err && is_page(r))
+		if (!err && held_most(r))
 			code = finish_page(&s) ?: code;
 	}
 	hint_engine(&s);

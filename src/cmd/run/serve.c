@@ -21,17 +21,17 @@ struct script_server {
 /* The maps as they are at this moment are not part of what is printed. */
 static void add_lines(const struct script_server *s, struct strbuf *to)
 {
-	struct strbuf *const printed = s->engine ? &s->engine->out->text : NULL;
-	const size_t len = printed ? printed->len : 0;
+	struct output *const out = s->engine ? s->engine->out : NULL;
+	const size_t len = out ? out->text.len : 0;
 
-	if (!printed) {
+	if (!out) {
 		strbuf_add(to, s->lines->data, s->lines->len);
 		return;
 	}
 	engine_print_maps(s->engine);
-	strbuf_add(to, printed->data, printed->len);
-	printed->len = len;
-	printed->data[len] = '\0';
+	script_page_lines(out, to);
+	out->text.len = len;
+	out->text.data[len] = '\0';
 }
 
 static bool answer(void *arg, const char *name, const struct http_request *request,

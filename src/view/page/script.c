@@ -6,6 +6,15 @@
 
 #define STILL_MOST (1u << 20) /* of lines where scripts are off: more is slow to show */
 
+void script_page_lines(const struct output *printed, struct strbuf *to)
+{
+	if (printed->dropped)
+		strbuf_addf(to,
+			    "{\"type\": \"dropped_lines\", \"data\": {\"lines\": %" PRIu64 "}}\n",
+			    printed->dropped);
+	strbuf_add(to, printed->text.data, printed->text.len);
+}
+
 void script_page(const char *title, const struct strbuf *lines, struct strbuf *out)
 {
 	struct page page = PAGE_INIT("script", title);

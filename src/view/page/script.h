@@ -3,10 +3,13 @@
 #ifndef PANTRACE_VIEW_PAGE_SCRIPT_H
 #define PANTRACE_VIEW_PAGE_SCRIPT_H
 
-#include "base/strbuf.h"
+#include "view/output.h"
 
 /* lines: of JSON, as `-f json` prints them (doc/json.md). */
 void script_page(const char *title, const struct strbuf *lines, struct strbuf *out);
+
+/* What is kept of a run's output, and of how much more it was. */
+void script_page_lines(const struct output *printed, struct strbuf *to);
 
 /* The same page without them: it asks for "data", again and again. */
 void script_served_page(const char *title, struct strbuf *out);

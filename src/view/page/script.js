@@ -7,7 +7,8 @@
 const DEFAULTS = {search: ''};
 const KEYS = [['/', 'search'], ['p', 'a live page: pause, go on'], ['arrows, Enter, Backspace, Escape', 'in a flame graph: move, zoom, zoom out, all'], ['?', 'these keys']];
 /* Messages that are no output of the script's own. */
-const NOTES = {lost_events: d => `${grouped(d.events ?? 0)} events were lost`, attached_probes: () => ''};
+const NOTES = {lost_events: d => `${grouped(d.events ?? 0)} events were lost\n`, attached_probes: () => '',
+	dropped_lines: d => `${grouped(d.lines)} lines that were printed before are not kept\n`};
 const FRAME = '\n        '; /* stands before each frame of a stack in a key */
 const OPEN_MOST = 8; /* histograms of a map that are not folded */
 const SERIES_MOST = 12, HUES = [210, 30, 140, 280, 0, 180, 50, 320, 100, 240, 160, 75];
@@ -37,6 +38,45 @@ function stackOf(key) {
 	return [...others, ...frames.reverse()];
 }
 
+/*
+ * What a reader has made of the page: open folds, sorted tables, zoomed and scrolled drawings. By the
+ * names of maps, so that it is found again when all of them are drawn anew.
+ */
+class View {
+	constructor(body, drawings) {
+		this.parts = new Map([...View.each(body)].map(([key, e]) => [key, {
+			open: e.open, left: e.scrollLeft, top: e.scrollTop, frames: drawings.find(d => d.box === e)?.places(),
+			clicks: [...e.tHead?.rows[0].cells ?? []].map(th => ['descending', 'ascending'].indexOf(th.getAttribute('aria-sort')) + 1)}]));
+		this.top = [...View.each(body)].map(([key, e]) => [key, e.getBoundingClientRect()]).find(([, box]) => box.bottom > 0);
+	}
+
+	/* [key, element] of each part */
+	static *each(body) {
+		const seen = {};
+		for (const e of body.querySelectorAll('section, details, table, .scroll, .view')) {
+			const name = `${e.tagName} ${(e.closest('section') ?? e.querySelector('section')).firstChild.textContent}`;
+			seen[name] = (seen[name] ?? 0) + 1;
+			yield [`${seen[name]} ${name}`, e];
+		}
+	}
+
+	apply(body, drawings) {
+		for (const [key, e] of View.each(body)) {
+			const was = this.parts.get(key);
+			if (!was)
+				continue;
+			if (e.open !== undefined)
+				e.open = was.open;
+			was.clicks.forEach((n, i) => { for (; n; n--) e.tHead.rows[0].cells[i].firstChild.click(); });
+			drawings.find(d => d.box === e)?.goTo(was.frames);
+			e.scrollTo(was.left, was.top);
+		}
+		for (const [key, e] of View.each(body))
+			if (key === this.top?.[0])
+				scrollBy(0, e.getBoundingClientRect().top - this.top[1].top);
+	}
+}
+
 class ScriptPage {
 	constructor(lines) {
 		const main = document.getElementById('picture');
@@ -59,6 +99,7 @@ class ScriptPage {
 	}
 
 	fill(lines) {
+		const view = this.drawings && new View(this.body, this.drawings);
 		this.drawings = [];
 		this.tables = [];
 		this.printed = null; /* the text that goes on */
@@ -67,11 +108,12 @@ class ScriptPage {
 		for (const line of lines)
 			this.add(line);
 		this.drawings.forEach(d => d.resize());
+		view?.apply(this.body, this.drawings);
 	}
 
 	/* ---- live ---- */
 
-	/* Each second, where anything has changed; what is folded or zoomed begins anew. */
+	/* Each second, where anything has changed. */
 	async follow(data) {
 		this.pause.hidden = false;
 		for (let last = data;;) {

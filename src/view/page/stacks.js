@@ -328,6 +328,27 @@ class Drawing {
 		this.draw();
 	}
 
+	/* The zoomed frame and the one that is looked at, by their names from the root; has the keyboard? */
+	places() {
+		const t = this.tree, path = i => i ? [...path(t.parent[i]), t.names[t.name[i]]] : [];
+		return {zoom: path(this.zoom), at: path(this.at), isFocused: document.activeElement === this.canvas};
+	}
+
+	/* Places of another tree, as far as this one has them. */
+	goTo({zoom, at, isFocused}) {
+		const t = this.tree, frame = path => path.reduce((i, name) => {
+			for (let c = i + 1; c < t.end[i]; c = t.end[c])
+				if (t.names[t.name[c]] === name)
+					return c;
+			return i;
+		}, 0);
+		if (isFocused)
+			this.canvas.focus({preventScroll: true});
+		this.zoom = frame(zoom);
+		this.look(frame(at));
+		this.draw();
+	}
+
 	onClick(event) {
 		const i = this.hit(event);
 		this.canvas.focus({preventScroll: true});
