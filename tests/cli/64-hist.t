@@ -67,6 +67,13 @@ run hist -e "p:w $programs/calls:work n=\$arg1:s32 text=+0(%si):string id=+0(\$a
 is "$(echo "$out" | sed -n 's/^~ \([0-9-]*\) *\([0-9]*\) *\([0-9]*\) .*/\1=\2,\3/p' | tr '\n' ' ')" "0-24=25,300 25-49=25,925 50-74=25,1550 75-99=25,2175 " "a dynamic event and its argument"
 run hist -e "p:w $programs/calls:work n=\$arg1:s32 text=+0(%si):string" 'w keys=text' if 'n < 3' -- "$programs/calls" 10
 is "$(echo "$out" | sed -n 's/^\(item-[0-9]*\) *1 .*/\1/p' | tr '\n' ' ')" "item-0 item-1 item-2 " "strings and a filter of it"
+run hist -e "p:w $programs/calls:work number text:string record->range.low" 'w keys=number.buckets=25:vals=low' if 'text_string != "item-99"' -- "$programs/calls" 100
+is "$(echo "$out" | sed -n 's/^~ \([0-9-]*\) *\([0-9]*\) *\([0-9]*\) .*/\1=\2,\3/p' | tr '\n' ' ')" "0-24=25,300 25-49=25,925 50-74=25,1550 75-99=24,2076 " "variables by name, members, a filter of one"
+at=$(grep -n 'global_total += number' "$top/tests/programs/calls.c" | cut -d: -f1)
+run hist -e "p:w $programs/calls@calls.c:$at n=number" 'w keys=n' -- "$programs/calls" 3
+is "$(echo "$out" | sed -n 's/^ *\([0-9]\) *1 .*/\1/p' | tr '\n' ' ')" "0 1 2 " "at a line"
+run hist -e "r:w $programs/calls:negative value" 'w keys=value' -- true
+like "$rc/$err" "You can't specify local variable for kretprobe" "at a return they are gone"
 
 "$pantrace" hist -n t$$ sched:sched_switch keys=prev_comm:pause >"$work/hist" 2>&1 &
 until_true "$pantrace" hist show t$$ >/dev/null
@@ -115,6 +122,8 @@ refused 'is no pointer' sched:sched_switch keys=prev_pid.string
 refused 'is not common_pid' sched:sched_switch keys=prev_pid.execname
 refused 'begins with p:NAME' -e 'libc:malloc %di' sched:sched_switch keys=prev_pid
 refused 'cannot be fetched' -e 'p:a libc:malloc $arg9' a keys=arg1 --engine bpf
+refused 'cannot be fetched by a BPF program' -e "p:a $programs/calls:work global_total" a keys=global_total --engine bpf
+refused 'there is no variable of this name' -e "p:a $programs/calls:work nosuch" a keys=nosuch
 refused "did you mean 'malloc'" -e 'p:a libc:mallocc %di' a keys=arg1
 refused 'different keys or values' sched:sched_switch keys=prev_pid:name=x sched:sched_waking keys=pid:name=x
 cp "$pantrace" "$work/copy" && chmod 755 "$work" "$work/copy"

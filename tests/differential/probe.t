@@ -134,8 +134,10 @@ FAULTS = [
 	("a line that only calls what is inlined is not listed", lambda q, o, p: q.option == "-L" and more_lines(q, o, p)),
 	("6: names of the linker are not found in C++ and Rust", lambda q, o, p: re.match("_[ZR]", q.text) and
 		(silent(p) or has("not found")(q, o, p))),
-	("a body that the compiler shares between functions has no scope", lambda q, o, p: has("Failed to find scope")(q, o, p)
-		and "describes no function at" in o.err),
+	("a body that the compiler shares between functions has no scope", lambda q, o, p: "describes no function at" in o.err
+		and (silent(p) or has("Failed to find scope")(q, o, p))),
+	("a body that the compiler shares between functions is named from the kernel's beginning", lambda q, o, p:
+		"Failed to find scope" in p.err and re.fullmatch(r"p:probe/(\w+) \1\+0", o.out) and re.fullmatch(r"p:probe/\w+ _text\+\d+", p.out)),
 	("the rest of a function that gcc has split counts as the function", lambda q, o, p: o.out and all(".part." in line
 		for line in set(p.lines) - set(o.lines)) and set(o.lines) < set(p.lines)),
 	("an event's places with different arguments, which the kernel refuses", lambda q, o, p: re.search("_1 ", o.out)

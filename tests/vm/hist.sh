@@ -36,6 +36,8 @@ for engine in kernel bpf; do
 	like "$(cat /tmp/out)" '^Totals: 300 hits' "$engine: a filter belongs to its own event"
 	pantrace hist --engine $engine -e 'p:w /programs/calls:work n=$arg1:s32' 'w keys=n.buckets=25:vals=n' -- /programs/calls 100 >/tmp/out 2>&1
 	is "$(sed -n 's/^~ \([0-9-]*\) *\([0-9]*\) *\([0-9]*\) .*/\1=\2,\3/p' /tmp/out | tr '\n' ' ')" "0-24=25,300 25-49=25,925 50-74=25,1550 75-99=25,2175 " "$engine: a function of a program and its argument"
+	pantrace hist --engine $engine -e 'p:w /programs/calls:work number record->range.low' 'w keys=number.buckets=25:vals=low' -- /programs/calls 100 >/tmp/out 2>&1
+	is "$(sed -n 's/^~ \([0-9-]*\) *\([0-9]*\) *\([0-9]*\) .*/\1=\2,\3/p' /tmp/out | tr '\n' ' ')" "0-24=25,300 25-49=25,925 50-74=25,1550 75-99=25,2175 " "$engine: its variables by name"
 	pantrace hist --engine $engine -e 'p:w vfs_write count=$arg3' 'w keys=count' 'if COMM == "syscalls"' -- taskset 1 /programs/syscalls 3 >/tmp/out 2>&1
 	is "$(awk '/\|@/ { print $1 "=" $2 }' /tmp/out | tr '\n' ' ')" "1=3 2=3 3=3 " "$engine: a function of the kernel"
 	pantrace hist --engine $engine -n t sched:sched_switch keys=prev_comm:pause >/tmp/out 2>&1 &

@@ -19,7 +19,7 @@ static const struct option_spec hist_table[] = {
 	{'v', "vals", "FIELDS", "sum these fields up, as vals=", OPTION_STRING, O(values)},
 	{'f', "filter", "FILTER", "only these events, as 'if FILTER'", OPTION_STRING, O(filter)},
 	{'e', "event", "DEFINITION",
-	 "make this dynamic event first: 'p:NAME FUNCTION FIELD=%di ...' (may be repeated)",
+	 "make this dynamic event first: 'p:NAME FUNCTION FIELD=%di VARIABLE...' (may be repeated)",
 	 OPTION_LIST, O(definitions)},
 	{'p', "pid", "PID", "only events of this process", OPTION_PID, O(config.ends_with)},
 	{0, "size", "ENTRIES", "room for so many keys (default 2048)", OPTION_STRING, O(size)},
@@ -60,20 +60,23 @@ static const struct command_spec hist_command = {
 		    "[if FILTER] [-- COMMAND]",
 	.summary = "Counts and sums by keys in the kernel, as its histogram triggers do, with or "
 		   "without them.",
-	.examples = "  pantrace hist syscalls:sys_enter_read keys=common_pid.execname:vals=count   "
-		    " bytes asked for, by process\n"
-		    "  pantrace hist raw_syscalls:sys_enter keys=id.syscall -d 5                   "
-		    " system calls, for 5 seconds\n"
-		    "  pantrace hist kmem:kmalloc "
-		    "keys=call_site.sym:vals=bytes_alloc:sort=bytes_alloc.descending\n"
-		    "  pantrace hist block:block_rq_issue keys=bytes.log2 if 'dev == 0x800000'     "
-		    " sizes as powers of two\n"
-		    "  pantrace hist --from sched:sched_waking --to sched:sched_switch -m "
-		    "pid=next_pid keys=latency.log2\n"
-		    "  pantrace hist -e 'p:reads vfs_read size=%dx' reads keys=size.buckets=4096   "
-		    " a dynamic event\n"
-		    "  pantrace hist sched:sched_process_exec keys=filename -- make                "
-		    " while a command runs\n",
+	.examples =
+		"  pantrace hist syscalls:sys_enter_read keys=common_pid.execname:vals=count   "
+		" bytes asked for, by process\n"
+		"  pantrace hist raw_syscalls:sys_enter keys=id.syscall -d 5                   "
+		" system calls, for 5 seconds\n"
+		"  pantrace hist kmem:kmalloc "
+		"keys=call_site.sym:vals=bytes_alloc:sort=bytes_alloc.descending\n"
+		"  pantrace hist block:block_rq_issue keys=bytes.log2 if 'dev == 0x800000'     "
+		" sizes as powers of two\n"
+		"  pantrace hist --from sched:sched_waking --to sched:sched_switch -m "
+		"pid=next_pid keys=latency.log2\n"
+		"  pantrace hist -e 'p:reads vfs_read size=%dx' reads keys=size.buckets=4096   "
+		" a dynamic event\n"
+		"  pantrace hist -e 'p:pays ./shop:pay sum buyer->id' pays keys=id vals=sum      "
+		" variables by name\n"
+		"  pantrace hist sched:sched_process_exec keys=filename -- make                "
+		" while a command runs\n",
 	.details = "A specification is that of the kernel's triggers "
 		   "(Documentation/trace/histogram.rst): parts with colons or blanks between them. "
 		   "Keys are up to three fields of the event, common_pid, cpu, common_timestamp, "
@@ -210,6 +213,21 @@ static int choose_engine(struct hist_run *run, const char *word, bool *ret_kerne
 	return -EOPNOTSUPP;
 }
 
+/* Variables by name become fetch arguments first, as the kernel's own probes have them. */
+static int define_for_bpf(struct hist_run *run, const struct definition_request *r,
+			  struct hist_definition *ret)
+{
+	char *translated;
+	int err = definition_translate(run->kernel, run->diag, r, &translated);
+
+	if (err >= 0)
+		err = hist_definition_parse(
+			run->arena, run->diag, run->types,
+			translated ? arena_strdup(run->arena, translated) : r->text, true, ret);
+	free(translated);
+	return err;
+}
+
 static int make_definitions(struct hist_run *run, bool kernel)
 {
 	const struct string_list *definitions = &run->o->definitions;
@@ -225,11 +243,13 @@ static int make_definitions(struct hist_run *run, bool kernel)
 						     .pid = run->o->config.ends_with};
 		struct definition_result made = {0};
 
-		err = hist_definition_parse(run->arena, run->diag, run->types, request.text,
-					    !kernel, definition);
+		err = hist_definition_parse(run->arena, run->diag, run->types, request.text, false,
+					    definition);
+		request.is_user = definition->is_user;
+		if (!err && !kernel)
+			err = define_for_bpf(run, &request, definition);
 		if (err || !kernel)
 			continue;
-		request.is_user = definition->is_user;
 		err = definition_make(run->kernel, run->diag, run->events, &request, &made);
 		if (!err && made.count > 1) {
 			diag_error(run->diag, NO_SPAN, "'%s' is %u events, a histogram is of one",

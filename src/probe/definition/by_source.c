@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Definitions whose place or arguments debug information knows: lines, variables by name. */
 #include "probe/definition/internal.h"
+#include "probe/provider.h"
 
 static bool is_number(const char *s)
 {
@@ -38,8 +39,9 @@ static int split_place(struct definition *f, struct source_point *ret)
 	char *const colon = strchr(place, ':');
 	char *const at_sign = f->request->is_user ? strchr(place, '@') : NULL;
 
-	*ret = (struct source_point){.config = {.pid = f->request->pid, .is_live = true},
-				     .point = place};
+	*ret = (struct source_point){
+		.config = {.pid = f->request->pid, .is_live = true, .by_symbol = !f->set},
+		.point = place};
 	if (f->request->is_user && !colon)
 		return definition_malformed(f, f->place.at,
 					    "the place of a user probe is FILE:FUNCTION");
@@ -71,6 +73,48 @@ static void take_event(void *arg, const struct dynamic_event *e,
 					    e->shown, place->command.text.data);
 }
 
+/* Scripts name a place of a program by its address, ftrace by its offset in the file. */
+static int add_user_place(struct definition *f, struct elf_file *elf, const char *place,
+			  struct strbuf *out)
+{
+	const char *const colon = strrchr(place, ':');
+	u64 offset, base, address;
+
+	free(elf_file_on_disk(elf, &base));
+	if (!colon || !probe_parse_number(colon + 1, &offset) ||
+	    elf_file_address(elf, offset - base, &address)) {
+		diag_error(f->diag, f->place.at, "the place has no address: %s", place);
+		return -EINVAL;
+	}
+	strbuf_addf(out, "%.*s:0x%" PRIx64, (int)(colon - place), place, address);
+	return 0;
+}
+
+static int take_text(struct definition *f, struct translator *t, const struct translation *all)
+{
+	struct strbuf out = STRBUF_INIT;
+	const char *text, *place, *arguments;
+	int err = 0;
+
+	if (all->places.len != 1) {
+		diag_error(f->diag, f->place.at, "%s is at %zu places, and one is meant",
+			   all->shown, all->places.len);
+		return -EINVAL;
+	}
+	text = all->places.items[0].command.text.data;
+	arguments = strchrnul(text, ' ');
+	place = arena_strndup(&f->arena, text, (size_t)(arguments - text));
+	strbuf_addf(&out, "%c%s:%s ", f->is_return ? 'r' : 'p', f->modifier,
+		    f->name.text ? f->name.text : "");
+	if (f->request->is_user)
+		err = add_user_place(f, translator_file(t), place, &out);
+	else
+		strbuf_addstr(&out, place);
+	strbuf_addstr(&out, arguments);
+	f->result->text = strbuf_detach(&out);
+	return err;
+}
+
 static int make_by_source(struct definition *f, struct translator *t, const char *point)
 {
 	const char *const arguments =
@@ -84,7 +128,9 @@ static int make_by_source(struct definition *f, struct translator *t, const char
 
 	if (!err)
 		err = translator_check(t);
-	if (!err)
+	if (!err && !f->set)
+		err = take_text(f, t, &all);
+	else if (!err)
 		err = translation_make(&all, f->set, f->modifier, f->name.text, take_event, f);
 	translation_release(&all);
 	return err;

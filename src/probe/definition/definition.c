@@ -388,6 +388,30 @@ static void definition_close(struct definition *f)
 	arena_release(&f->arena);
 }
 
+static int parse_text(struct definition *f)
+{
+	f->env.unsafe = f->request->force;
+	f->file =
+		diag_add_source(f->diag, "definition", f->request->text, strlen(f->request->text));
+	return parse(f);
+}
+
+int definition_translate(struct kernel *k, struct diag *d, const struct definition_request *r,
+			 char **ret)
+{
+	struct definition_result result = {0};
+	struct definition f = {.request = r, .result = &result};
+	int err;
+
+	definition_open(&f, k, d);
+	err = parse_text(&f);
+	if (!err)
+		err = definition_by_source(&f);
+	definition_close(&f);
+	*ret = result.text;
+	return err;
+}
+
 int definition_make(struct kernel *k, struct diag *d, struct dynamic_events *set,
 		    const struct definition_request *r, struct definition_result *ret)
 {
@@ -396,9 +420,7 @@ int definition_make(struct kernel *k, struct diag *d, struct dynamic_events *set
 
 	*ret = (struct definition_result){.first = (u32)dynamic_events_count(set)};
 	definition_open(&f, k, d);
-	f.env.unsafe = r->force;
-	f.file = diag_add_source(d, "definition", r->text, strlen(r->text));
-	err = parse(&f);
+	err = parse_text(&f);
 	if (!err)
 		err = definition_by_source(&f);
 	if (err == 1)

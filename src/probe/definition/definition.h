@@ -58,6 +58,13 @@ struct definition_result {
 int definition_make(struct kernel *k, struct diag *d, struct dynamic_events *set,
 		    const struct definition_request *r, struct definition_result *ret);
 void definition_result_release(struct definition_result *r);
+/*
+ * What a definition in terms of the source comes to, for engines other than ftrace, malloc'ed: with
+ * fetch arguments, and a place as scripts have it, "p:NAME FILE:0xADDRESS number=%di:s32". 0,
+ * -errno with a diagnostic, or 1: it is none, *ret is NULL.
+ */
+int definition_translate(struct kernel *k, struct diag *d, const struct definition_request *r,
+			 char **ret);
 
 /*
  * Every function of FILE that can be probed, sorted, each once (uprobe -l). 0 or -errno with a

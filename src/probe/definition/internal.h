@@ -52,7 +52,7 @@ int definition_argument(const struct argument_place *p, const struct definition_
 struct definition {
 	struct kernel *kernel;
 	struct diag *diag;
-	struct dynamic_events *set;
+	struct dynamic_events *set; /* NULL: only the text is wanted */
 	const struct definition_request *request;
 	struct definition_result *result;
 	struct arena arena;
