@@ -92,10 +92,12 @@ int cmd_info(int argc, char **argv)
 			"pantrace info trace             # a recording with --guest: its clocks\n",
 		.details =
 			"Of a recording with --guest, for each of the other machines: how often "
-			"clocks were compared by messages, whether the machine's stood still or "
-			"was set meanwhile (a jump), how fast the two drift apart at least, and "
-			"how far its times may be off when they are put beside those of the host, "
-			"at the best and the worst of these comparisons.",
+			"clocks were compared, how many of these comparisons the offset of the "
+			"guest's TSC and PTP_KVM made closer than messages are, whether the "
+			"machine's stood still or was set meanwhile (a jump), how fast the two "
+			"drift apart at least, and how far its times may be off when they are put "
+			"beside those of the host: at the best of these comparisons, and at most, "
+			"from the first of them to the last.",
 		.options = options,
 	};
 	struct arguments a = {0};

@@ -537,7 +537,7 @@ bool recordings_clock(const struct recordings *all, const char *host, const char
 }
 
 void recordings_each_machine(struct recordings *all,
-			     void (*fn)(void *arg, const struct clock_relation *r), void *arg)
+			     void (*fn)(void *arg, struct clock_relation *r), void *arg)
 {
 	for (size_t i = 0; i < all->machines.len; i++)
 		fn(arg, all->machines.items[i]);

@@ -224,7 +224,7 @@ const struct recording *recordings_fixed(const struct recordings *all);
 
 /* Calls fn for each machine that recordings of other machines are of. */
 void recordings_each_machine(struct recordings *all,
-			     void (*fn)(void *arg, const struct clock_relation *r), void *arg);
+			     void (*fn)(void *arg, struct clock_relation *r), void *arg);
 /* The time of the event that recordings_next() would give now. False: there is none. */
 bool recordings_peek(const struct recordings *all, s64 *ret_ns);
 /* The recording with the oldest event that is wanted, behind the one before. NULL: the end. */

@@ -219,12 +219,12 @@ def frame(kind, body, n): return struct.pack('<IIQ', kind, len(body), n) + body
 mark = b'\x89PTHOST\n' + b'12345678'
 hello = lambda protocol: frame(1, struct.pack('<II32s', protocol, 0, b'9'), 0)
 for said, want in ((mark + hello(99), b'protocol 99'),
-                   (mark + hello(1) + frame(4, bytes(24), 7), b'missing'),
-                   (mark + hello(1) + frame(99, b'', 1), b'unknown'),
-                   (mark + hello(1) + frame(5, b'-e\0sched:sched_switch', 1), b'without an end'),
-                   (mark + hello(1) + struct.pack('<IIQ', 5, 1 << 30, 1), b'size'),
+                   (mark + hello(2) + frame(4, bytes(72), 7), b'missing'),
+                   (mark + hello(2) + frame(99, b'', 1), b'unknown'),
+                   (mark + hello(2) + frame(5, b'-e\0sched:sched_switch', 1), b'without an end'),
+                   (mark + hello(2) + struct.pack('<IIQ', 5, 1 << 30, 1), b'size'),
                    (mark + frame(5, b'', 0), b'out of turn'),
-                   (b'garbage' * 999 + mark + hello(1) + hello(1)[:8] + struct.pack('<Q', 1) + bytes(40), b'out of turn')):
+                   (b'garbage' * 999 + mark + hello(2) + hello(2)[:8] + struct.pack('<Q', 1) + bytes(40), b'out of turn')):
     s = socket.socket(socket.AF_UNIX)
     s.connect(sys.argv[1])
     s.settimeout(60)
@@ -242,11 +242,11 @@ cat >asks.py <<'PY'
 import socket, struct, sys
 s = socket.socket(socket.AF_UNIX)
 s.connect(sys.argv[1])
-s.sendall(b'\x89PTHOST\n' + b'12345678' + struct.pack('<IIQ', 1, 40, 0) + struct.pack('<II32s', 1, 0, b'9'))
+s.sendall(b'\x89PTHOST\n' + b'12345678' + struct.pack('<IIQ', 1, 40, 0) + struct.pack('<II32s', 2, 0, b'9'))
 s.settimeout(5)
 try:
     for n in range(1, 1000000, 1000):
-        s.sendall(b''.join(struct.pack('<IIQ24x', 4, 24, n + i) for i in range(1000)))
+        s.sendall(b''.join(struct.pack('<IIQ72x', 4, 72, n + i) for i in range(1000)))
     print('all were taken')
 except TimeoutError:
     print('no longer heard')
@@ -266,7 +266,7 @@ for said in ([(6, struct.pack('<II', 1, 0) + b'../evil')], [(6, struct.pack('<II
              [(12, bytes(16))], [(3, b'\x1b[31mred')]):
     c = s.accept()[0]
     head = c.recv(16, socket.MSG_WAITALL)
-    c.sendall(b'\x89PTAGNT\n' + head[8:] + frame(2, struct.pack('<II32s64sq', 1, 0, b'9', b'liar', 0), 0))
+    c.sendall(b'\x89PTAGNT\n' + head[8:] + frame(2, struct.pack('<II32s64sq', 2, 0, b'9', b'liar', 0), 0))
     for n, (kind, body) in enumerate(said): c.sendall(frame(kind, body, n + 1))
     c.recv(1 << 16)
     c.close()
@@ -291,7 +291,7 @@ s.listen()
 for begun in (0, 1):
     c = s.accept()[0]
     head = c.recv(16, socket.MSG_WAITALL)
-    c.sendall(b'\x89PTAGNT\n' + head[8:] + frame(2, struct.pack('<II32s64sq', 1, 0, b'9', b'endless', 0), 0))
+    c.sendall(b'\x89PTAGNT\n' + head[8:] + frame(2, struct.pack('<II32s64sq', 2, 0, b'9', b'endless', 0), 0))
     try:
         while c.recv(65536)[:4] != b'\x05\0\0\0': pass
         n = 1

@@ -134,7 +134,7 @@ sub agent
 		. $message->($pack, pack('V V', 1, 0) . $plan));
 	seed("\001" . $message->($file, pack('V V', 1, 0) . 'chunk-000001/app-12/ring_0') . $message->($write, pack('V V Q<', 1, 0, 77) . 'abc') . $message->($text, 'a line'));
 	seed("\002" . pack('V V Q<', $text, 4, 0) . 'word');
-	seed("pantrace-clock 1\nmachine vm\nrealtime 5\nhost-realtime 7\nexchange 10 100 110 40\nexchange 60 150 155 80\nexchange 900000 300 350 900090\n");
+	seed("pantrace-clock 1\nmachine vm\nrealtime 5\nhost-realtime 7\nexchange 10 100 110 40\nexchange 60 150 155 80\nexchange 900000 300 350 900090\ntsc 900100 400 400 900101\nptp 900200 500 500 900201\n");
 }
 
 sub relay

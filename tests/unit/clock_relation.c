@@ -39,7 +39,8 @@ static struct clock_relation *make(bool stands, bool is_lopsided)
 			.sent = (u64)(truth(at, stands) - (is_lopsided ? 1000 : there)),
 			.received = (u64)at,
 			.answered = (u64)at + 500,
-			.back = (u64)(truth(at + 500, stands) + back)};
+			.back = (u64)(truth(at + 500, stands) + back),
+			.means = at % 3 ? CLOCK_MESSAGES : CLOCK_PTP};
 
 		clock_exchange_add(&text, &e);
 	}
@@ -78,6 +79,7 @@ int main(void)
 		"pantrace-clock 1\nmachine a\nexchange 10 5 3 90\n",
 		"pantrace-clock 1\nmachine a\nexchange 1 5 6 9\nexchange 2 5 6 9\n",
 		"pantrace-clock 1\nmachine a\nexchange 1 18446744073709551615 5 9\n",
+		"pantrace-clock 1\nmachine a\ntsc 1 5\n",
 		"pantrace-clock 1\nmachine a\nrealtime -9223372036854775808\n",
 	};
 	static const char alone[] = "pantrace-clock 1\nmachine a\nrealtime 5\nhost-realtime 7\n";
@@ -90,6 +92,12 @@ int main(void)
 	   (unsigned long long)most);
 	ok(clock_relation_uncertainty(r, &best, &worst) && best <= worst && !r->bounds.jumps,
 	   "no jump is seen");
+	count_wrong(r, false, 1000000, (SECONDS - 1) * 1000000000ll, &most);
+	ok(most <= worst && worst <= 2 * most, "the worst of all is the worst anywhere: %llu, %llu",
+	   (unsigned long long)most, (unsigned long long)worst);
+	ok(r->compared[CLOCK_MESSAGES] && r->compared[CLOCK_PTP] && !r->compared[CLOCK_TSC] &&
+		   r->compared[CLOCK_MESSAGES] + r->compared[CLOCK_PTP] == r->bounds.all.len,
+	   "how the clocks were compared");
 	clock_relation_free(r);
 
 	r = make(false, true);

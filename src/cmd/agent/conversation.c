@@ -19,6 +19,7 @@ struct conversation {
 	int in, out; /* -1: the host has gone */
 	bool greeted, has_recorded;
 	u64 heard_ns; /* when its last bytes came */
+	int ptp; /* the hypervisor's clock; -1 = none */
 	struct agent_in from_host, from_recorder;
 	struct agent_out to_host;
 	struct agent_recorder recorder;
@@ -73,6 +74,8 @@ static void tell_time(struct conversation *c, const struct agent_frame *f, const
 
 	memcpy(&t, body, sizeof(t));
 	t.received_ns = c->heard_ns;
+	t.tsc = clock_count();
+	t.ptp = c->ptp >= 0 ? clock_ptp_read(c->ptp) : (struct clock_ptp){0};
 	t.answered_ns = clock_now_ns(CLOCK_MONOTONIC);
 	agent_out_put(&c->to_host, AGENT_CLOCK, &t, sizeof(t), NULL, 0);
 	agent_out_push(&c->to_host, c->out);
@@ -244,6 +247,7 @@ void agent_converse(int in, int out, int stop, bool quiet)
 	struct conversation c = {
 		.in = in,
 		.out = out,
+		.ptp = MAX(clock_ptp_open(), -1),
 		.recorder = {.frames = -1, .messages = -1},
 		.line = STRBUF_INIT,
 	};
@@ -258,6 +262,8 @@ void agent_converse(int in, int out, int stop, bool quiet)
 			complain("agent", "the host has gone: its recording ends");
 		agent_recorder_abandon(&c.recorder);
 	}
+	if (c.ptp >= 0)
+		close(c.ptp);
 	agent_in_release(&c.from_host);
 	agent_in_release(&c.from_recorder);
 	agent_out_release(&c.to_host);

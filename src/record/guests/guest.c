@@ -18,9 +18,6 @@
 
 #define READS_MOST 64 /* in one round, of 64 KiB each: others wait */
 #define NAMES_MOST 1000 /* of machines that are called alike */
-#define CLOCK_NS   100000000ull /* from an answer to the next question */
-#define TRIES	   3 /* of which the fastest is kept */
-#define LOST_NS	   2000000000ull /* so old a question is asked again */
 
 /* ---- what a person reads ---- */
 
@@ -70,76 +67,6 @@ void guest_gone(struct guest *g, const char *fmt, ...)
 	g->state = GUEST_GONE;
 }
 
-/* ---- the clock ---- */
-
-static void clock_write(struct guest *g)
-{
-	struct strbuf line = STRBUF_INIT;
-
-	clock_exchange_add(&line, &g->best);
-	if (g->clock >= 0 && !write_all(g->clock, line.data, line.len))
-		g->written++;
-	strbuf_release(&line);
-	g->tries = 0;
-}
-
-static u64 way_ns(const struct clock_exchange *e)
-{
-	return e->back - e->sent - (e->answered - e->received);
-}
-
-static void clock_answer(struct guest *g, const struct agent_clock *c)
-{
-	const struct clock_exchange e = {c->sent_ns, c->received_ns, c->answered_ns, g->heard_ns};
-
-	if (!g->asked_ns || e.sent != g->asked_ns || e.answered < e.received ||
-	    e.answered - e.received > e.back - e.sent)
-		return;
-	g->asked_ns = 0;
-	g->answered_ns = e.back;
-	if (!g->tries++ || way_ns(&e) < way_ns(&g->best))
-		g->best = e;
-	if (g->tries == TRIES)
-		clock_write(g);
-}
-
-static void clock_ask(struct guest *g)
-{
-	struct agent_clock c = {0};
-
-	agent_out_push(&g->out, g->fd);
-	if (agent_out_waiting(&g->out)) /* it would wait here, and tell nothing */
-		return;
-	c.sent_ns = g->asked_ns = clock_now_ns(CLOCK_MONOTONIC);
-	agent_out_put(&g->out, AGENT_CLOCK, &c, sizeof(c), NULL, 0);
-	agent_out_push(&g->out, g->fd);
-}
-
-void guest_clock_round(struct guest *g)
-{
-	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
-
-	if (g->state < GUEST_WELCOME || g->state >= GUEST_GONE)
-		return;
-	if (g->asked_ns ? now - g->asked_ns > LOST_NS : now - g->answered_ns > CLOCK_NS)
-		clock_ask(g);
-}
-
-void guest_clock_burst(struct guest *g, u32 count)
-{
-	const u64 until = clock_now_ns(CLOCK_MONOTONIC) + LOST_NS;
-
-	while (count && g->state < GUEST_GONE && clock_now_ns(CLOCK_MONOTONIC) < until) {
-		if (!g->asked_ns)
-			clock_ask(g);
-		if (guest_pump(g, 50) < 0)
-			break;
-		count -= !g->asked_ns;
-	}
-	if (g->tries)
-		clock_write(g);
-}
-
 /* ---- what it says ---- */
 
 static void welcome(struct guest *g, const struct agent_frame *f, const u8 *body)
@@ -169,14 +96,6 @@ static void refused(struct guest *g, const struct agent_frame *f, const u8 *body
 	escape_line(&text, (const char *)body, f->size);
 	guest_gone(g, "%s", text.data);
 	strbuf_release(&text);
-}
-
-static void answer(struct guest *g, const struct agent_frame *f, const u8 *body)
-{
-	struct agent_clock c;
-
-	memcpy(&c, body, sizeof(c));
-	clock_answer(g, &c);
 }
 
 static void text(struct guest *g, const struct agent_frame *f, const u8 *body)
@@ -230,7 +149,7 @@ static const struct {
 } messages[AGENT_TYPES] = {
 	[AGENT_WELCOME] = {GUEST_CONNECTED, GUEST_CONNECTED, welcome},
 	[AGENT_REFUSED] = {GUEST_CONNECTED, GUEST_ON, refused},
-	[AGENT_CLOCK] = {GUEST_WELCOME, GUEST_ENDED, answer},
+	[AGENT_CLOCK] = {GUEST_WELCOME, GUEST_ENDED, guest_clock_answer},
 	[AGENT_FILE] = {GUEST_ASKED, GUEST_ON, file},
 	[AGENT_WRITE] = {GUEST_ASKED, GUEST_ON, file},
 	[AGENT_PACK] = {GUEST_ASKED, GUEST_ON, file},
@@ -307,6 +226,8 @@ static int wait_for(struct guest *g, enum guest_state state, u32 most_ms, u32 si
 		const u64 before = g->heard_ns;
 
 		guest_pump(g, 100);
+		if (state == GUEST_ON) /* who tells the time is there, and may need long to begin */
+			guest_clock_round(g);
 		if (record_end_asked() > signals)
 			return -EINTR;
 		if (g->heard_ns != before)
@@ -338,8 +259,12 @@ int guest_open(struct guest *g, struct record_run *run, const struct record_gues
 	const struct agent_hello hello = {.protocol = AGENT_PROTOCOL, .version = PANTRACE_VERSION};
 	const char *way;
 
-	*g = (struct guest){
-		.asked = asked, .run = run, .fd = -1, .parent = -1, .directory = -1, .clock = -1};
+	*g = (struct guest){.asked = asked,
+			    .run = run,
+			    .fd = -1,
+			    .parent = -1,
+			    .directory = -1,
+			    .clock.file = -1};
 	g->name = agent_way_name(asked->where, &way);
 	if (getrandom(&g->nonce, sizeof(g->nonce), 0) < 0)
 		g->nonce = clock_now_ns(CLOCK_MONOTONIC);
@@ -348,6 +273,7 @@ int guest_open(struct guest *g, struct record_run *run, const struct record_gues
 	g->fd = agent_reach(way, run->diag, &g->ssh);
 	if (g->fd < 0)
 		return g->fd;
+	g->process = agent_process(g->fd);
 	agent_out_mark(&g->out, AGENT_MARK_HOST, g->nonce);
 	agent_out_put(&g->out, AGENT_HELLO, &hello, sizeof(hello), NULL, 0);
 	return 0;
@@ -372,19 +298,6 @@ static int make_named(struct guest *g)
 	return MIN(g->directory, 0);
 }
 
-static int clock_begin(struct guest *g)
-{
-	struct strbuf text = STRBUF_INIT;
-	int err;
-
-	clock_head(&text, g->name, g->realtime_ns,
-		   clock_distance_ns(CLOCK_MONOTONIC, CLOCK_REALTIME));
-	g->clock = openat(g->directory, CLOCK_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	err = g->clock < 0 ? -errno : write_all(g->clock, text.data, text.len);
-	strbuf_release(&text);
-	return err;
-}
-
 int guest_make_directory(struct guest *g)
 {
 	int err;
@@ -392,7 +305,7 @@ int guest_make_directory(struct guest *g)
 	g->parent = ctf_directory_open(g->run->directory, g->run->diag);
 	if (g->parent < 0)
 		return g->parent;
-	err = make_named(g) ?: clock_begin(g);
+	err = make_named(g) ?: guest_clock_begin(g);
 	if (err)
 		diag_error(g->run->diag, NO_SPAN, "cannot write into %s/%s: %s", g->run->directory,
 			   g->name, strerror(-err));
@@ -432,7 +345,7 @@ void guest_undo(struct guest *g)
 
 void guest_release(struct guest *g)
 {
-	const int fds[] = {g->clock, g->directory, g->parent};
+	const int fds[] = {g->clock.file, g->directory, g->parent};
 
 	disconnect(g);
 	agent_receiver_release(&g->files);

@@ -7,9 +7,11 @@
 #ifndef PANTRACE_RECORD_GUESTS_GUEST_H
 #define PANTRACE_RECORD_GUESTS_GUEST_H
 
+#include "kernel/kvm_tsc.h"
 #include "record/record.h"
 #include "trace/agent/frames.h"
 #include "trace/agent/receiver.h"
+#include "trace/clock/count.h"
 #include "trace/clock/relation.h"
 
 /* In this order. */
@@ -20,6 +22,22 @@ enum guest_state {
 	GUEST_ON,
 	GUEST_ENDED, /* its recorder, and it has said so */
 	GUEST_GONE, /* nothing more will come */
+};
+
+struct guest_clock {
+	int file; /* -1 = none */
+	u64 asked_ns; /* when an answer was asked for; 0 = none is waited for */
+	u64 answered_ns; /* when the last answer came */
+	/* ours when it was asked for */
+	struct clock_count count;
+	struct clock_distance realtime;
+	struct clock_exchange best; /* of `tries` by messages that were not written yet */
+	u32 tries;
+	u64 written_ns; /* `received` of the last one in the file */
+	/* what KVM told at the last answer */
+	bool is_known, count_is_common;
+	struct kvm_tsc tsc;
+	u64 refused; /* readings that the messages around them exclude */
 };
 
 struct guest {
@@ -40,13 +58,9 @@ struct guest {
 	bool is_full; /* its files cannot be written any more */
 	struct agent_lost lost;
 	u32 code; /* of its recorder */
-	/* clock */
-	int clock; /* its file; -1 = none */
-	s64 realtime_ns; /* of the machine */
-	u64 asked_ns; /* when an answer was asked for; 0 = none is waited for */
-	u64 answered_ns; /* when the last answer came */
-	struct clock_exchange best; /* of `tries` exchanges that were not written yet */
-	u32 tries, written; /* written: exchanges in the file */
+	s64 realtime_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the machine */
+	pid_t process; /* that it is, of QEMU; 0 = not known, or none */
+	struct guest_clock clock;
 };
 
 /* Connects. 0 or -errno with a diagnostic; guest_release() in any case. */
@@ -60,10 +74,6 @@ int guest_pump(struct guest *g, int wait_ms);
 int guest_wait(struct guest *g, enum guest_state state, u32 most_ms);
 /* Waits until its recorder has ended, as long as something comes, or until another signal. */
 void guest_wait_end(struct guest *g, u32 most_ms);
-/* So many exchanges at once, as long as they are answered. */
-void guest_clock_burst(struct guest *g, u32 count);
-/* Asks now and then. */
-void guest_clock_round(struct guest *g);
 /* Its directory and the beginning of the file of its clock. 0 or -errno with a diagnostic. */
 int guest_make_directory(struct guest *g);
 /* Sends the words. */
@@ -73,5 +83,16 @@ PRINTF_LIKE(2, 3) void guest_gone(struct guest *g, const char *fmt, ...);
 /* Nothing was recorded: removes its directory. */
 void guest_undo(struct guest *g);
 void guest_release(struct guest *g);
+
+/* ---- clock.c ---- */
+
+/* Its file. 0 or -errno. */
+int guest_clock_begin(struct guest *g);
+/* A message of its agent. */
+void guest_clock_answer(struct guest *g, const struct agent_frame *f, const u8 *body);
+/* So many exchanges at once, as long as they are answered. */
+void guest_clock_burst(struct guest *g, u32 count);
+/* Asks now and then. */
+void guest_clock_round(struct guest *g);
 
 #endif

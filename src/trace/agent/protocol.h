@@ -30,9 +30,9 @@
 #ifndef PANTRACE_TRACE_AGENT_PROTOCOL_H
 #define PANTRACE_TRACE_AGENT_PROTOCOL_H
 
-#include "base/base.h"
+#include "trace/clock/count.h"
 
-#define AGENT_PROTOCOL	    1u
+#define AGENT_PROTOCOL	    2u
 #define AGENT_PORT	    1983u /* of vsock */
 #define AGENT_PORTS_OF_ROOT 1024u /* of vsock, too: a host that connects from below is its root */
 #define AGENT_VIRTIO_PORT   "pantrace.0"
@@ -88,6 +88,8 @@ struct agent_welcome {
 struct agent_clock {
 	u64 sent_ns; /* by the host's CLOCK_MONOTONIC */
 	u64 received_ns, answered_ns; /* by the agent's */
+	struct clock_count tsc; /* between the two; zeros: it has none that can be compared */
+	struct clock_ptp ptp; /* the same */
 };
 
 /* FILE: the name follows, without a NUL. */

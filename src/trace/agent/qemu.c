@@ -213,6 +213,28 @@ char *agent_way_of_guest(const char *name, struct diag *d)
 	return NULL;
 }
 
+struct peer_search {
+	u64 cid;
+	const char *path;
+	pid_t process;
+};
+
+static void look_for_peer(void *arg, const struct guest *g)
+{
+	struct peer_search *const s = arg;
+
+	if ((s->cid && g->cid == s->cid) || (s->path && str_eq(g->path, s->path)))
+		s->process = (pid_t)strtol(g->pid, NULL, 10);
+}
+
+pid_t agent_guest_process(u64 cid, const char *path)
+{
+	struct peer_search s = {.cid = cid, .path = path};
+
+	each_guest(look_for_peer, &s);
+	return s.process;
+}
+
 static void add_name(void *arg, const struct guest *g)
 {
 	struct strbuf *const names = arg;

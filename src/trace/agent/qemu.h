@@ -3,6 +3,8 @@
 #ifndef PANTRACE_TRACE_AGENT_QEMU_H
 #define PANTRACE_TRACE_AGENT_QEMU_H
 
+#include <sys/types.h>
+
 #include "base/diag.h"
 
 /*
@@ -11,6 +13,8 @@
  * a diagnostic: the guest has neither, or there are two of that name.
  */
 char *agent_way_of_guest(const char *name, struct diag *d);
+/* The process of the guest with this CID of vsock (or 0), or this socket (or NULL); 0: none. */
+pid_t agent_guest_process(u64 cid, const char *path);
 /* Names of all guests, "a, b", malloc'ed; NULL: there are none. */
 char *agent_guests(void);
 

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <linux/vm_sockets.h>
@@ -158,4 +159,25 @@ int agent_reach(const char *way, struct diag *d, pid_t *ret_pid)
 	else if (fd != -EINVAL)
 		diag_hint(d, "in the guest: pantrace agent (its --help shows what QEMU needs)");
 	return fd;
+}
+
+pid_t agent_process(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_vm vm;
+		struct sockaddr_un local;
+	} peer = {0};
+	struct ucred made = {0};
+	socklen_t size = sizeof(peer) - 1, made_size = sizeof(made);
+
+	if (getpeername(fd, &peer.any, &size))
+		return 0;
+	if (peer.any.sa_family == AF_VSOCK)
+		return agent_guest_process(peer.vm.svm_cid, NULL);
+	if (peer.any.sa_family != AF_UNIX ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &made, &made_size))
+		return 0;
+	/* libvirt makes the socket for its QEMU */
+	return agent_guest_process(0, peer.local.sun_path) ?: made.pid;
 }

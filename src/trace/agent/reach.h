@@ -22,5 +22,10 @@ char *agent_way_name(const char *where, const char **ret_way);
  * relay_carrier_end() (trace/relay/ctf_relay_connect.h), or 0.
  */
 int agent_reach(const char *way, struct diag *d, pid_t *ret_pid);
+/*
+ * The process that the machine at the other end is: QEMU's, whose socket or CID this is, or
+ * whoever made the socket. 0: not known.
+ */
+pid_t agent_process(int fd);
 
 #endif

@@ -20,10 +20,12 @@ void clock_head(struct strbuf *to, const char *machine, s64 realtime, s64 host_r
 		    machine, realtime, host_realtime);
 }
 
+static const char *const words[CLOCK_MEANS] = {"exchange", "tsc", "ptp"};
+
 void clock_exchange_add(struct strbuf *to, const struct clock_exchange *e)
 {
-	strbuf_addf(to, "exchange %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", e->sent,
-		    e->received, e->answered, e->back);
+	strbuf_addf(to, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", words[e->means],
+		    e->sent, e->received, e->answered, e->back);
 }
 
 /* ---- bounds ---- */
@@ -100,19 +102,33 @@ static int add(struct clock_relation *r, const struct clock_exchange *e)
 	    (r->bounds.all.len && b.at <= vector_last(&r->bounds.all).at))
 		return -EBADMSG;
 	vector_push(&r->bounds.all, b);
+	r->compared[e->means]++;
 	return 0;
 }
 
 /* ---- reading ---- */
 
+/* CLOCK_MEANS: the line is of no exchange. */
+static enum clock_means means_of(const char *line)
+{
+	enum clock_means m = CLOCK_MESSAGES;
+
+	while (m < CLOCK_MEANS && !(str_starts(line, words[m]) && line[strlen(words[m])] == ' '))
+		m++;
+	return m;
+}
+
 static int parse_line(struct clock_relation *r, const char *line)
 {
-	struct clock_exchange e;
+	struct clock_exchange e = {.means = means_of(line)};
 	int end = 0;
 
-	if (sscanf(line, "exchange %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 "%n", &e.sent,
-		   &e.received, &e.answered, &e.back, &end) == 4)
-		return line[end] ? -EBADMSG : add(r, &e);
+	if (e.means < CLOCK_MEANS)
+		return sscanf(line, "%*s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 "%n",
+			      &e.sent, &e.received, &e.answered, &e.back, &end) == 4 &&
+				       !line[end]
+			       ? add(r, &e)
+			       : -EBADMSG;
 	if (str_starts(line, "machine ") && !r->machine && line[8])
 		r->machine = xstrdup(line + 8);
 	else
@@ -255,16 +271,36 @@ s64 clock_relation_offset(struct clock_relation *r, s64 machine_ns, u64 *ret_unc
 	return offset;
 }
 
-bool clock_relation_uncertainty(const struct clock_relation *r, u64 *ret_least, u64 *ret_most)
+/*
+ * At most so much between two exchanges without a jump. The bounds open by the drift from both
+ * sides, and what is taken of them leaves its values there by the likely one.
+ */
+static u64 most_between(struct clock_relation *r, size_t i, s64 before_ns, s64 after_ns)
 {
+	const struct clock_bounds *const b = &r->bounds.all.items[i], *const before = b - 1;
+	const s64 open = drift(&r->bounds, before, b), away = drift(&r->likely, before, b) / 2;
+	const s64 most = (before->most + b->most + open) / 2;
+	const s64 least = (before->least + b->least - open) / 2;
+
+	if (b->jumped)
+		return (u64)(MAX(before->most, b->most) - MIN(before->least, b->least));
+	return (u64)(MAX(most - MIN(before_ns, after_ns), MAX(before_ns, after_ns) - least) + away +
+		     1);
+}
+
+bool clock_relation_uncertainty(struct clock_relation *r, u64 *ret_least, u64 *ret_most)
+{
+	s64 before = 0;
+
 	*ret_least = UINT64_MAX;
 	*ret_most = 0;
 	for (size_t i = 0; i < r->bounds.all.len; i++) {
-		const struct clock_bounds *const b = &r->bounds.all.items[i];
-		const u64 half = (u64)(b->most - b->least + 1) / 2;
+		u64 here;
+		const s64 offset = clock_relation_offset(r, r->bounds.all.items[i].at, &here);
 
-		*ret_least = MIN(*ret_least, half);
-		*ret_most = MAX(*ret_most, half);
+		*ret_least = MIN(*ret_least, here);
+		*ret_most = MAX(MAX(*ret_most, here), i ? most_between(r, i, before, offset) : 0);
+		before = offset;
 	}
 	return r->bounds.all.len;
 }

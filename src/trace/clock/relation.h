@@ -9,9 +9,13 @@
  *	realtime NS		its CLOCK_REALTIME - CLOCK_MONOTONIC
  *	host-realtime NS	the same of the host
  *	exchange SENT RECEIVED ANSWERED BACK
+ *	tsc SENT RECEIVED ANSWERED BACK
+ *	ptp SENT RECEIVED ANSWERED BACK
  *
  * SENT and BACK are of the host's CLOCK_MONOTONIC, the others of the machine's. An exchange bounds
- * the offset, host - machine: it is at least SENT - RECEIVED, and at most BACK - ANSWERED. Clocks
+ * the offset, host - machine: it is at least SENT - RECEIVED, and at most BACK - ANSWERED. What
+ * the hypervisor tells (the offset of the guest's TSC, PTP_KVM) becomes bounds in the same form, as
+ * of a message that was on its way for that much less. Clocks
  * drift apart by CLOCK_DRIFT_MOST at most, so that each exchange bounds the offset at all times,
  * and a fast one helps its neighbours. Where two exclude each other the machine stood still between
  * them, or its clock was set: the offset jumps. Within these bounds, which are the uncertainty, the
@@ -27,8 +31,12 @@
 /* Parts in a million: the most that adjtimex(2) makes a clock faster or slower. */
 #define CLOCK_DRIFT_MOST 500
 
+/* How the two clocks were compared. */
+enum clock_means { CLOCK_MESSAGES, CLOCK_TSC, CLOCK_PTP, CLOCK_MEANS };
+
 struct clock_exchange {
 	u64 sent, received, answered, back;
+	enum clock_means means;
 };
 
 /* At a time of the machine: host - machine is between these, in ns. */
@@ -45,6 +53,7 @@ struct clock_relation {
 		s64 drift; /* parts in a million */
 		u32 jumps;
 	} bounds, likely; /* likely: of the smallest drift that has no more jumps */
+	u64 compared[CLOCK_MEANS]; /* how often, by each means */
 	size_t last; /* where was looked last */
 };
 
@@ -64,8 +73,11 @@ int clock_relation_parse(struct clock_relation *r, const char *text, size_t n);
  * what their calendars say, and UINT64_MAX.
  */
 s64 clock_relation_offset(struct clock_relation *r, s64 machine_ns, u64 *ret_uncertainty);
-/* The same at its exchanges: the smallest and the largest. False: there were none. */
-bool clock_relation_uncertainty(const struct clock_relation *r, u64 *ret_least, u64 *ret_most);
+/*
+ * The same from the first exchange to the last: the smallest at one, and what it is at most, at
+ * them and between. False: there were none.
+ */
+bool clock_relation_uncertainty(struct clock_relation *r, u64 *ret_least, u64 *ret_most);
 void clock_relation_free(struct clock_relation *r);
 
 #endif
