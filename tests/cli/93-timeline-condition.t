@@ -34,6 +34,12 @@ with Browser() as b:
         b.run(f'page.search.value = {condition!r}; page.find()')
         equal(b.run('page.hits.reduce((x, y) => x + y, 0)'), truth(condition), condition)
     ok('no event has nothing' in b.run('page.matched.value'), 'a name that no event has is said', b.run('page.matched.value'))
+    rows = 'page.shown.map(r => r.label)'
+    for condition, expected in (('comm == "t103" || tid > 104', ['t103-103', 't105-105']), ('cpu >= 1', ['CPU 1', 'CPU 2']), ('cpu == 1 || pid != 1', ['CPU 1']),
+                                ('!(comm ~ "t*10[12]")', ['t103-103', 't104-104', 't105-105']), ('t104', ['t104-104']), ('__proto__ == 1', []),
+                                ('', ['CPU 0', 'CPU 1', 'CPU 2', 't 101-101'] + [f't{n}-{n}' for n in range(102, 106)])):
+        b.run(f'page.filter.value = {condition!r}; page.arrange()')
+        equal(sorted(b.run(rows)), expected, f'rows: {condition or "all"}')
     b.run("document.getElementById('match').click(); page.search.value = 'cpu == 2 && tid == 103'; page.find()")
     ok(b.wait('page.list.rows.length > 1 && [...page.list.rows].every(r => r.cells[1].textContent === "2" && r.cells[2].textContent === "t103-103")'),
        'only those that match are listed', b.run('page.list.textContent'))
@@ -42,4 +48,8 @@ with Browser() as b:
     b.run("page.search.value = 't105'; page.find(); page.later()")
     ok(b.wait('location.hash.includes("match=1")'), 'the address has it')
     equal(b.complaints(), [], 'no error, no request')
+    for state in ('search=%3Cimg%20src=x%20onerror=alert(1)%3E&rows=/(/&order=toString&row=__proto__&sel=constructor', 'from=NaN&span=-5&a=x&b=1e400&sel=999999999&path=1&only=1',
+                  '__proto__=1&constructor=2&rows=%E0%A4%A', '%'):
+        b.open(f'file://{work}/page.html#{state}')
+        ok(b.wait('globalThis.page') and not b.run("document.querySelector('main img, main script')") and not b.complaints(), f'an address that somebody made up: {state}', *b.complaints())
 done()

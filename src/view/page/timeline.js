@@ -10,7 +10,7 @@ const KEYS = [['\u2190 \u2192', 'pan'], ['+ \u2212, wheel with Ctrl, pinch', 'zo
 	['\u2191 \u2193', 'row above, below'], ['Shift and \u2190 \u2192', 'event before, after in the row'],
 	['Enter, double click', 'zoom to what is selected'], ['a, b', 'marker A, B: at the pointer, or what is selected'],
 	['Shift and drag', 'markers A and B'], ['z', 'zoom from A to B'], ['c', 'critical path of the wake-up before'],
-	['/', 'search: text, /expression/, or a condition as of report -w, comm == "make" && cpu != 0'], ['n, p', 'next match, match before'], ['f', 'filter of rows'], ['Escape', 'select nothing, no markers'],
+	['/', 'search: text, /expression/, or a condition as of report -w, comm == "make" && cpu != 0'], ['n, p', 'next match, match before'], ['f', 'filter of rows: text, /expression/, or a condition on comm, tid and pid, or on cpu'], ['Escape', 'select nothing, no markers'],
 	['?', 'these keys']];
 
 /* "1.234567 ms": all digits that are not 0. */
@@ -94,9 +94,9 @@ class TimelinePage {
 
 	build() {
 		const button = (id, text, onclick, title) => element('button', {type: 'button', id, onclick, title: title ?? ''}, text);
-		this.search = element('input', {type: 'search', id: 'search', placeholder: 'Search: text, /expression/, condition',
+		this.search = element('input', {type: 'search', id: 'search', placeholder: 'Search: text or condition',
 			'aria-label': 'Search', oninput: () => this.find()});
-		this.filter = element('input', {type: 'search', id: 'rows', placeholder: 'Rows: text or /expression/',
+		this.filter = element('input', {type: 'search', id: 'rows', placeholder: 'Rows: text or condition',
 			'aria-label': 'Filter of rows', oninput: () => this.arrange()});
 		this.order = element('select', {id: 'order', 'aria-label': 'Order of threads', onchange: () => this.arrange()},
 			...Object.entries(ORDERS).map(([value, text]) => element('option', {value}, text)));
@@ -259,14 +259,25 @@ class TimelinePage {
 			this.note.value = part.columns ? 'zoom in: events, slices and wake-ups are seen where there are at most 200,000 in view' : '';
 	}
 
+	/* Text or an expression in its label; or a condition on its thread, or its CPU. */
+	rowTest() {
+		const condition = conditionOf(this.filter.value), test = matcher(this.filter.value);
+		if (!condition)
+			return row => !test || test(row.label);
+		return row => {
+			const thread = row.isThread ? row.index : -1, cpu = row.lane && !row.isThread ? row.index : -1;
+			return condition.test(name => this.variableOf(thread, cpu, name) ?? null) === true;
+		};
+	}
+
 	/* Which rows there are, and where. */
 	arrange() {
-		const t = this.data, s = this.state, test = matcher(this.filter.value);
+		const t = this.data, s = this.state;
 		const order = {use: (x, y) => y.ns[RUNS] - x.ns[RUNS] || x.index - y.index, number: (x, y) => t.threads.tid[x.index] - t.threads.tid[y.index],
 			name: (x, y) => x.label < y.label ? -1 : 1, begin: (x, y) => x.first - y.first || x.index - y.index};
 		s.rows = this.filter.value;
 		s.order = this.order.value;
-		const shown = [...t.rows.values()].filter(row => !test || test(row.label));
+		const shown = [...t.rows.values()].filter(this.rowTest());
 		const threads = shown.filter(row => row.isThread).sort(order[s.order]);
 		this.shown = [...shown.filter(row => row.lane && !row.isThread), ...threads, ...shown.filter(row => row.points)];
 		let y = 0;
@@ -332,8 +343,13 @@ class TimelinePage {
 
 	/* What all events have, as conditions name it; undefined: no such. */
 	variable(event, name) {
-		const t = this.data, thread = t.events.thread[event] - 1, cpu = t.events.cpu[event] - 1;
-		const number = n => n < 0 ? null : BigInt(n);
+		const {events} = this.data;
+		return this.variableOf(events.thread[event] - 1, events.cpu[event] - 1, name);
+	}
+
+	/* By a thread's and a CPU's index; -1: none. */
+	variableOf(thread, cpu, name) {
+		const t = this.data, number = n => n < 0 ? null : BigInt(n);
 		switch (name) {
 		case 'cpu': return cpu < 0 ? null : number(t.cpus.number[cpu]);
 		case 'tid': return thread < 0 ? null : number(t.threads.tid[thread]);
@@ -634,8 +650,8 @@ class TimelinePage {
 			c.globalAlpha = lane.cut[i] ? 0.35 : 1;
 			c.fillStyle = this.colours[state];
 			c.fillRect(left, isSleep ? y + BAR - 3 : y, width, isSleep ? 3 : BAR);
-			this.name(STATES[state], left, width, y + BAR / 2, isSleep ? this.ink.soft : state === RUNS || state === BLOCKED ? '#fff' : '#111');
 			c.globalAlpha = 1;
+			this.name(STATES[state], left, width, y + BAR / 2, isSleep || lane.cut[i] ? this.ink.soft : state === RUNS || state === BLOCKED ? '#fff' : '#111');
 		}, (x, shares) => {
 			let at = BAR;
 			if (shares[SLEEPS])
@@ -658,8 +674,8 @@ class TimelinePage {
 			c.globalAlpha = lane.cut[i] ? 0.35 : 1;
 			c.fillStyle = this.names && this.threadHits[thread] ? this.ink.found : this.hue(name.replace(/-\d+$/, ''));
 			c.fillRect(left, y, Math.max(width - 0.5, 0.5), BAR);
-			this.name(name, left, width, y + BAR / 2, '#111');
 			c.globalAlpha = 1;
+			this.name(name, left, width, y + BAR / 2, lane.cut[i] ? this.ink.soft : '#111');
 		}, (x, [share]) => strip.add(x, BAR - Math.max(Math.round(share * BAR), 1), BAR, this.colours[RUNS]));
 		strip.end(c, this.left, y);
 	}
@@ -672,8 +688,8 @@ class TimelinePage {
 			c.globalAlpha = lane.cut[i] ? 0.5 : 1;
 			c.fillStyle = this.names?.[name] ? this.ink.found : this.hue(t.names[name]);
 			c.fillRect(left, y, Math.max(width - 0.5, 0.5), SLICE - 1);
-			this.name(t.names[name], left, width, y + SLICE / 2, '#111');
 			c.globalAlpha = 1;
+			this.name(t.names[name], left, width, y + SLICE / 2, lane.cut[i] ? this.ink.soft : '#111');
 		}, (x, [share], first, end) => {
 			let isFound = false;
 			for (let i = first; this.names && i < Math.min(end, first + 64) && !isFound; i++)
