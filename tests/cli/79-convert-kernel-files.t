@@ -56,6 +56,29 @@ run convert --force cut.dat 7.dat
 is "$rc $(lines 7.dat | wc -l)" "0 $(cat want)" "--force"
 like "$(ls -A | tr '\n' ' ')" '^6.dat 7.dat cut.dat ' "nothing is left beside it"
 
+# a range of time: the events that the whole has there, and most of the file is not read
+run record -q -e raw_syscalls -o long.dat -- dd if=/dev/zero of=/dev/null bs=1 count=100000
+run convert --v6 long.dat long6.dat
+seconds() { echo "${1%?????????}.${1#"${1%?????????}"}"; }
+# bytes FILE WORDS...: how many are read
+bytes()
+{
+	strace -qq -f -e trace=pread64 -o calls "$pantrace" convert --to csv "$@" - >range 2>/dev/null
+	awk -F' = ' '{ n += $NF } END { print n + 0 }' calls
+}
+for file in long.dat long6.dat; do
+	values $file | sed 1d >all
+	from=$(sed -n "$(($(wc -l <all) / 2))p" all | cut -d, -f1)
+	to=$(sed -n "$(($(wc -l <all) / 2 + 1000))p" all | cut -d, -f1)
+	awk -F, -v from="$from" -v to="$to" '$1 "" >= from "" && $1 "" <= to ""' all >want
+	head=$(bytes -n 1 $file) whole=$(bytes $file)
+	some=$(bytes -b "$(seconds "$from")" -E "$(seconds "$to")" $file)
+	sed 1d range | cmp -s - want
+	ok "$file: $(grep -c . want) of $(grep -c . all) events by their time"
+	[ $(((some - head) * 4)) -lt $((whole - head)) ]
+	ok "$file: $((some - head)) of $((whole - head)) bytes of pages were read"
+done
+
 # losses stay where they were, also those before events that are left out
 run record -q -b 16 -e raw_syscalls -o lossy.dat -- dd if=/dev/zero of=/dev/null bs=1 count=200000
 losses() { "$pantrace" report "$1" 2>&1 >/dev/null | sed "s/^.*$1: //"; }
@@ -147,8 +170,24 @@ calls_of both.dat | comm -12 - want | cmp -s - want
 ok "the times of the first one's clock"
 run convert ours.dat theirs.data both.data
 is "$rc $(perf script -i both.data -F event 2>/dev/null | grep -c 'sys_enter')" "0 $(events -e sys_enter both.dat)" "in one perf.data"
+# the same, said to be of a machine of another name
+other=$(uname -n | tr 'a-z0-9-' 'b-za1-90x')
+python3 - theirs.data elsewhere.data "$(uname -n)" "$other" <<-'EOF'
+	import sys
+	data, here, there = open(sys.argv[1], 'rb').read(), sys.argv[3].encode(), sys.argv[4].encode()
+	open(sys.argv[2], 'wb').write(data.replace(here + b'\0', there + b'\0'))
+	EOF
+for file in two.dat two.data; do
+	run convert ours.dat elsewhere.data $file
+	like "$rc $err $(ls $file 2>&1)" "^1 .*$file: such a file knows threads by their numbers alone, and these recordings are of several machines.*No such file" "$file: of two machines"
+done
 
 # ---- what cannot be
+if perf record -q -k mono -s --sample-cpu --code-page-size -F 2000 -e cpu-clock -o parts.data -- sh -c 'sh -c "ls /"; i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done' >/dev/null 2>&1; then
+	run convert parts.data less.data
+	like "$rc $(echo $err)" "^0 .*parts.data: [0-9]* counters of threads that ended were left out .READ..*perf.data: left out: $(events parts.data) samples' sizes of pages" "what perf.data does not carry is counted"
+	same "the rest is there" parts.data less.data
+fi
 run convert --v6 ours.dat x.ndjson
 like "$rc $err" '^2 .*--v6 is for trace.dat' "--v6 of another format"
 run convert --to trace.dat ours.dat -

@@ -32,6 +32,12 @@ like "$rc $err" "^1 .*out.ndjson: it is there; --force replaces it" "what is the
 echo old >other && ln -s other link.ndjson
 run convert --force kernel.data link.ndjson
 is "$rc $(cat other) $(wc -l <link.ndjson)" "0 old $n" "--force: a link goes, not what it leads to"
+cp kernel.data same.data
+ln -s same.data link.data
+for in in same.data link.data; do
+	run convert --force $in same.data
+	is "$rc $(cmp kernel.data same.data && echo whole) $(grep -c 'same.data: it is what is converted' err)" "1 whole 1" "--force: $in is not replaced by itself"
+done
 run convert --to ndjson kernel.data -
 is "$(grep -c . out)" "$n" "- is standard output"
 run convert kernel.data out.ndjson.gz

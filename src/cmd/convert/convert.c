@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/new_directory.h"
@@ -97,7 +98,8 @@ static const struct command_spec spec = {
 		"perf.data (.data): for perf. Samples keep their event, address, call chain and "
 		"period, tracepoints their record; what was mapped where call chains lead is in "
 		"it, with build-ids, and the names of threads.\n\n"
-		"Both keep the times of one recording as its clock showed them. Of several they "
+		"Both know threads by their numbers alone: recordings of several machines are "
+		"refused. Both keep the times of one recording as its clock showed them. Of several they "
 		"are of the clock mono, if those of the first one are, else since 1970. They are "
 		"written at several places: OUT is a file.\n\n"
 		"What a format cannot carry is left out, and counted on standard error. Times of "
@@ -163,6 +165,9 @@ static int choose_format(struct convert *c, struct trace_writer_options *writer)
 
 static const char *why_not(const struct convert *c, int rc)
 {
+	if (rc == -EREMOTE)
+		return "such a file knows threads by their numbers alone, and these recordings are "
+		       "of several machines: convert those of one machine at a time";
 	if (rc != -EEXIST)
 		return strerror(-rc);
 	return c->format->is_directory ? "it is there, and a directory is not replaced"
@@ -176,10 +181,27 @@ static enum exit_code cannot_write(const struct convert *c, int rc)
 	return EXIT_FAILED;
 }
 
+/* Would OUT replace the file of this recording? A link goes itself, not what it leads to. */
+static int is_out(struct recording *r, void *arg)
+{
+	const struct convert *const c = arg;
+	struct stat in, out;
+
+	return !lstat(c->out, &out) && !stat(r->path, &in) && in.st_dev == out.st_dev &&
+	       in.st_ino == out.st_ino;
+}
+
 static int open_out(struct convert *c)
 {
-	int rc = c->format->is_directory ? new_directory_open(&c->directory, c->out)
-					 : new_file_open(&c->file, c->out, c->arguments->force);
+	int rc;
+
+	if (c->arguments->force && recordings_each(c->all, is_out, c)) {
+		complain("convert", "%s: it is what is converted: OUT must be another file",
+			 c->out);
+		return EXIT_FAILED;
+	}
+	rc = c->format->is_directory ? new_directory_open(&c->directory, c->out)
+				     : new_file_open(&c->file, c->out, c->arguments->force);
 
 	if (rc)
 		return cannot_write(c, rc);
@@ -280,7 +302,7 @@ static enum exit_code run(struct convert *c, char **paths, int count,
 		return EXIT_FAILED;
 	}
 	recordings_each(c->all, tell_times, c);
-	rc = selection_window(&c->selection, c->all, &spec) ?: open_out(c);
+	rc = selection_window(&c->selection, c->all, &spec, &c->diag) ?: open_out(c);
 	writer->beside = c->file.directory;
 	writer->on_terminal = !rc && isatty(c->file.fd);
 	return rc ? (enum exit_code)rc : convert(c, writer);

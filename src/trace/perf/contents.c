@@ -249,4 +249,8 @@ void perf_data_left_out(const struct perf_data *p, struct diag *d)
 		diag_warning(d, NO_SPAN,
 			     "%s: %" PRIu64 " pieces of hardware traces were left out (AUXTRACE)",
 			     p->path, p->aux);
+	if (p->counters)
+		diag_warning(d, NO_SPAN,
+			     "%s: %" PRIu64 " counters of threads that ended were left out (READ)",
+			     p->path, p->counters);
 }

@@ -61,7 +61,7 @@ struct perf_data {
 	u64 round_last; /* the latest time of the round before */
 	u64 latest, order;
 	bool ended;
-	u64 unknown, aux;
+	u64 unknown, aux, counters;
 	u32 unknown_type;
 };
 

@@ -362,6 +362,7 @@ bool perf_data_next(struct perf_data *p, struct perf_record *ret)
 	data = p->held.data + pending->at;
 	h = head_of(data);
 	attr = &p->kinds.items[pending->kind].attr;
+	p->counters += h.type == PERF_RECORD_READ;
 	*ret = (struct perf_record){
 		.type = h.type,
 		.misc = h.misc,

@@ -3,11 +3,10 @@
 
 #define FIRST_ID    32 /* lower ones are of ftrace's own events */
 #define COMMON_SIZE 8 /* bytes that all records begin with */
-#define PAGE_HEAD   16 /* bytes before a page's events */
 
 void kernel_records_init(struct kernel_records *k)
 {
-	*k = (struct kernel_records){.record = STRBUF_INIT};
+	*k = (struct kernel_records){.record = STRBUF_INIT, .next_id = FIRST_ID};
 	made_event_init(&k->made);
 }
 
@@ -34,9 +33,10 @@ static u32 take_id(struct kernel_records *k, u32 wanted)
 {
 	u32 id = wanted;
 
+	while (k->next_id < KERNEL_IDS && k->id_taken[k->next_id])
+		k->next_id++;
 	if (!id || k->id_taken[id])
-		for (id = FIRST_ID; id < KERNEL_IDS && k->id_taken[id]; id++)
-			;
+		id = k->next_id;
 	if (id == KERNEL_IDS)
 		return 0;
 	k->id_taken[id] = true;
@@ -211,7 +211,7 @@ static void put_headers(struct dat_contents *c, u32 page_size)
 		    "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
 		    "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
 		    "\tfield: char data;\toffset:16;\tsize:%u;\tsigned:0;\n",
-		    page_size - PAGE_HEAD);
+		    page_size - KERNEL_PAGE_HEAD);
 	dat_contents_headers(c, page.data,
 			     "# compressed entry header\n"
 			     "\ttype_len    :    5 bits\n"

@@ -15,6 +15,7 @@
 
 #define KERNEL_OWN_EVENTS "ftrace" /* the system of those that ftrace itself writes */
 #define KERNEL_IDS	  65536
+#define KERNEL_PAGE_HEAD  16 /* bytes before a page's events */
 
 struct kernel_format {
 	char *system, *name;
@@ -26,6 +27,7 @@ struct kernel_records {
 	struct hashmap formats; /* "SYSTEM NUL TEXT", or a shape: struct kernel_format */
 	struct hashmap kinds; /* of events that have a record: struct kernel_format; NULL: none */
 	bool id_taken[KERNEL_IDS];
+	u32 next_id; /* below it all are taken, or are ftrace's own */
 	struct made_event made;
 	struct strbuf record; /* with an id of the file */
 };

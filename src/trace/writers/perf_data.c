@@ -17,11 +17,10 @@
 #define RECORD_MOST 65000 /* bytes of a record's body */
 #define SIDE_EVENT  1 /* the id of the event that tells of tasks */
 
-/* Parts of samples that are carried, and those that are not. */
+/* Parts of samples that are carried. */
 #define KEPT                                                                     \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW)
-#define NOT_KEPT (PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_INTR)
 
 /* Numbers at the end of a sample, in the order of perf_event_open(2). */
 static const struct {
@@ -32,6 +31,26 @@ static const struct {
 		   {PERF_SAMPLE_TRANSACTION, "transaction"},
 		   {PERF_SAMPLE_PHYS_ADDR, "phys_addr"},
 		   {PERF_SAMPLE_CGROUP, "cgroup"}};
+
+/* Parts that are not, and what a tracepoint has besides its record. */
+static const struct {
+	u64 type;
+	bool of_tracepoint;
+	const char *one, *several;
+} not_kept[] = {
+	{PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_INTR, false,
+	 "sample's branches, or registers in the kernel",
+	 "samples' branches, or registers in the kernel"},
+	{PERF_SAMPLE_READ, false, "sample's values of counters", "samples' values of counters"},
+	{PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE, false, "sample's sizes of pages",
+	 "samples' sizes of pages"},
+	{PERF_SAMPLE_AUX, false, "sample's piece of a hardware trace",
+	 "samples' pieces of hardware traces"},
+	{PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |
+		 PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP,
+	 true, "tracepoint's weight, data source, transaction, physical address or cgroup",
+	 "tracepoints' weights, data sources, transactions, physical addresses or cgroups"},
+};
 
 /* An event of the file; its id is its index and SIDE_EVENT + 1. */
 struct written_event {
@@ -342,13 +361,14 @@ static struct recorded_place place_of(struct perf_file *p, struct recording *r)
 	return place;
 }
 
-static void count_rest(struct perf_file *p, struct recording *r)
+static void count_rest(struct perf_file *p, struct recording *r, bool is_tracepoint)
 {
 	const struct perf_event_attr *const attr = r->reader->attr ? r->reader->attr(r) : NULL;
 
-	writer_gap(&p->writer, attr && attr->sample_type & NOT_KEPT,
-		   "sample's branches, or registers in the kernel",
-		   "samples' branches, or registers in the kernel");
+	for (size_t i = 0; i < ARRAY_SIZE(not_kept) && attr; i++)
+		if (attr->sample_type & not_kept[i].type &&
+		    (is_tracepoint || !not_kept[i].of_tracepoint))
+			writer_gap(&p->writer, 1, not_kept[i].one, not_kept[i].several);
 }
 
 static void perf_event(struct trace_writer *w, struct recording *r)
@@ -363,7 +383,7 @@ static void perf_event(struct trace_writer *w, struct recording *r)
 
 	recording_lost(r, p->untold);
 	p->untold = r->lost;
-	if (!w->error && !p->perf)
+	if (!w->error && writer_same_machine(w, r, place.host) && !p->perf)
 		w->error = begin_file(p, r);
 	if (w->error)
 		return;
@@ -386,7 +406,7 @@ static void perf_event(struct trace_writer *w, struct recording *r)
 	side = side_at(p, r);
 	perf_tell_task(&p->told, &side, &place);
 	tell_mappings(p, r, place.pid);
-	count_rest(p, r);
+	count_rest(p, r, format != NULL);
 	add_sample(p, r, &place, &event->attr, id, format ? &record : NULL);
 	if (perf_writer_size(p->perf) - p->round > ROUND_BYTES) {
 		perf_writer_round(p->perf);

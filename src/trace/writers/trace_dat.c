@@ -15,7 +15,6 @@
 #include "trace/writers/kernel_records.h"
 
 #define CPUS_MOST  1024
-#define PAGE_HEAD  16 /* bytes before a page's events */
 #define EVENT_HEAD 8 /* at most, before an event's record */
 
 struct dat_file {
@@ -266,7 +265,7 @@ static bool has_place(struct dat_file *t, const struct recording *r, s64 cpu)
 
 static bool fits(struct dat_file *t, const struct page_event *e)
 {
-	if (e->size <= t->contents.page_size - PAGE_HEAD - EVENT_HEAD)
+	if (e->size <= t->contents.page_size - KERNEL_PAGE_HEAD - EVENT_HEAD)
 		return true;
 	writer_gap(&t->writer, 1, "event that is longer than a page",
 		   "events that are longer than a page");
@@ -307,7 +306,7 @@ static void dat_event(struct trace_writer *w, struct recording *r)
 
 	recording_lost(r, t->untold);
 	t->untold = e.lost = r->lost;
-	if (!w->error)
+	if (!w->error && writer_same_machine(w, r, place.host))
 		w->error = meet(t, r);
 	if (w->error || !has_place(t, r, place.cpu))
 		return;

@@ -173,6 +173,17 @@ void writer_gap(struct trace_writer *w, u64 n, const char *one, const char *seve
 	w->gaps.items[i].count += n;
 }
 
+bool writer_same_machine(struct trace_writer *w, const struct recording *r, const char *host)
+{
+	if (!w->has_machine)
+		w->machine = r->relation;
+	w->has_machine = true;
+	w->host = w->host ?: host;
+	if (r->relation != w->machine || (host && !str_eq(host, w->host)))
+		w->error = -EREMOTE;
+	return !w->error;
+}
+
 void writer_left_out(struct trace_writer *w, const struct stacks *s)
 {
 	writer_gap(w, s->without_stack, "event without a call chain",

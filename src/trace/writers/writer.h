@@ -69,8 +69,11 @@ struct trace_writer {
 	struct strbuf out;
 	VECTOR(struct writer_gap) gaps;
 	bool is_full; /* the sum of weights overflowed: not all were written */
+	const char *host; /* of the events so far; NULL = unknown */
 	/* ---- internal ---- */
 	struct writer_packer *packer;
+	const struct clock_relation *machine; /* of the events so far, if has_machine */
+	bool has_machine;
 	int fd, error;
 };
 
@@ -94,6 +97,11 @@ void trace_writer_release(struct trace_writer *w);
 
 /* Counts n things that the format cannot hold. Both texts must stay valid. */
 void writer_gap(struct trace_writer *w, u64 n, const char *one, const char *several);
+/*
+ * For formats that know threads by their numbers alone: false sets w->error to -EREMOTE, the event
+ * is of another machine than those before. host: recorded_place.host
+ */
+bool writer_same_machine(struct trace_writer *w, const struct recording *r, const char *host);
 /* Called at the end: reports through trace_writer_gaps() what the stacks left out. */
 void writer_left_out(struct trace_writer *w, const struct stacks *s);
 
