@@ -429,6 +429,19 @@ bool recordings_peek(const struct recordings *all, s64 *ret_ns)
 	return r;
 }
 
+/* Not those of other machines, whose clocks stand to ours as their events find out. */
+void recordings_narrow(struct recordings *all, s64 begin_ns, s64 end_ns, struct diag *d)
+{
+	for (size_t i = 0; i < all->list.len; i++) {
+		struct recording *const r = all->list.items[i];
+
+		if (!r->reader->narrow || !r->has_event || r->relation)
+			continue;
+		r->reader->narrow(r, begin_ns, end_ns);
+		advance(r, d);
+	}
+}
+
 struct recording *recordings_next(struct recordings *all, struct diag *d)
 {
 	struct recording *const last = all->current;

@@ -173,6 +173,11 @@ struct recording_reader {
 	int (*contents)(struct recording *r, struct dat_contents *ret, struct diag *d);
 	/* The kernel's function at an address, as it was named there. NULL: unknown. */
 	const char *(*function)(struct recording *r, u64 address);
+	/*
+	 * Starts again, before its first event; those outside of these times are not asked for: it
+	 * passes over what it can without reading it.
+	 */
+	void (*narrow)(struct recording *r, s64 begin_ns, s64 end_ns);
 	/* A further path for the same recording; 0 or -errno. */
 	int (*add)(struct recording *r, const char *path, struct diag *d);
 	void (*refresh)(struct recording *r, struct diag *d); /* what has grown since */
@@ -227,6 +232,8 @@ void recordings_each_machine(struct recordings *all,
 			     void (*fn)(void *arg, struct clock_relation *r), void *arg);
 /* The time of the event that recordings_next() would give now. False: there is none. */
 bool recordings_peek(const struct recordings *all, s64 *ret_ns);
+/* Events outside of these times are not asked for any more; some may come all the same. */
+void recordings_narrow(struct recordings *all, s64 begin_ns, s64 end_ns, struct diag *d);
 /* The recording with the oldest event that is wanted, behind the one before. NULL: the end. */
 struct recording *recordings_next(struct recordings *all, struct diag *d);
 void recordings_refresh(struct recordings *all, struct diag *d);

@@ -56,6 +56,16 @@ static void print_event(const uint8_t *data, size_t size)
 	free(text);
 }
 
+static void print_events(struct page_merge *m, const struct trace_text *text, struct strbuf *out)
+{
+	struct raw_event e;
+
+	for (u32 n = 0; n < 10000 && page_merge_next(m, &e); n++) {
+		strbuf_reset(out);
+		trace_text_event(text, &e, out);
+	}
+}
+
 static void read_file(const uint8_t *data, size_t size)
 {
 	const int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -63,7 +73,6 @@ static void read_file(const uint8_t *data, size_t size)
 	struct strbuf out = STRBUF_INIT;
 	struct trace_dat *t;
 	struct trace_text text;
-	struct raw_event e;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -75,10 +84,9 @@ static void read_file(const uint8_t *data, size_t size)
 			struct page_merge m;
 
 			trace_dat_events(t, i, &m);
-			for (u32 n = 0; n < 10000 && page_merge_next(&m, &e); n++) {
-				strbuf_reset(&out);
-				trace_text_event(&text, &e, &out);
-			}
+			print_events(&m, &text, &out);
+			page_merge_narrow(&m, data[size / 2], (u64)data[size / 3] << 24);
+			print_events(&m, &text, &out);
 			page_merge_release(&m);
 		}
 		trace_dat_close(t);

@@ -256,7 +256,7 @@ static enum exit_code read_all(struct reading *r, char **paths, struct report_ta
 		tell(r);
 		return EXIT_FAILED;
 	}
-	rc = selection_window(&r->selection, r->recordings, &report_spec);
+	rc = selection_window(&r->selection, r->recordings, &report_spec, &r->diag);
 	if (rc)
 		return (enum exit_code)rc;
 	rc = a->live ? follow(r) : events(r);

@@ -29,7 +29,8 @@ int selection_conditions(struct selection *s, struct diag *d)
 	return 0;
 }
 
-int selection_window(struct selection *s, struct recordings *all, const struct command_spec *spec)
+int selection_window(struct selection *s, struct recordings *all, const struct command_spec *spec,
+		     struct diag *d)
 {
 	const struct selection_arguments *const a = s->arguments;
 	s64 day;
@@ -43,6 +44,8 @@ int selection_window(struct selection *s, struct recordings *all, const struct c
 	if (a->end && report_time_parse(a->end, a->utc, day, &s->end_ns))
 		return options_usage_error(spec, "'%s' is no time", a->end);
 	s->is_all = !a->begin && !a->end && !s->where.len;
+	if (a->begin || a->end)
+		recordings_narrow(all, s->begin_ns, s->end_ns, d);
 	return 0;
 }
 
@@ -54,7 +57,7 @@ int selection_open(struct selection *s, struct recordings *all, const char *cons
 	for (; *paths; paths++)
 		if (recordings_add(all, *paths, d))
 			return EXIT_FAILED;
-	return recordings_open(all, d) ? EXIT_FAILED : selection_window(s, all, spec);
+	return recordings_open(all, d) ? EXIT_FAILED : selection_window(s, all, spec, d);
 }
 
 static struct field_value look_up(void *arg, const char *name, bool only_field)

@@ -54,9 +54,11 @@ struct selection {
  */
 int selection_conditions(struct selection *s, struct diag *d);
 /*
- * Parses the times; called once recordings are open. Returns 0, or EXIT_USAGE after printing why.
+ * Parses the times; called once recordings are open: other parts of them need not be read. Returns
+ * 0, or EXIT_USAGE after printing why.
  */
-int selection_window(struct selection *s, struct recordings *all, const struct command_spec *spec);
+int selection_window(struct selection *s, struct recordings *all, const struct command_spec *spec,
+		     struct diag *d);
 /*
  * Both, and opens the recordings in between: ALL, which is new. Returns 0, or an exit code; what is
  * wrong is in the diagnostic, or said.

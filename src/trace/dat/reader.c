@@ -196,6 +196,31 @@ static bool dat_next(struct recording *r, struct diag *d)
 	return true;
 }
 
+static u64 time_of(const struct dat_source *s, s64 ns)
+{
+	const unsigned __int128 since = (u64)ns - (u64)s->clock.origin_ns;
+
+	return ns <= s->clock.origin_ns
+		       ? 0
+		       : (u64)MIN(since * s->clock.frequency / 1000000000u, UINT64_MAX);
+}
+
+/* Only what is certainly outside is passed over: times were rounded. */
+static void dat_narrow(struct recording *r, s64 begin_ns, s64 end_ns)
+{
+	struct dat_recording *const k = dat_of(r);
+
+	for (size_t i = 0; i < k->sources.len; i++) {
+		struct dat_source *const s = &k->sources.items[i];
+		const bool may_be_set = str_eq(trace_dat_buffer(k->file, s->buffer)->clock, "tai");
+		const u64 end = time_of(s, end_ns), more = s->clock.frequency / 1000000000u + 1;
+
+		page_merge_narrow(&s->events, may_be_set ? 0 : time_of(s, begin_ns),
+				  may_be_set || end > UINT64_MAX - more ? UINT64_MAX : end + more);
+	}
+	k->current = NULL;
+}
+
 static struct field_value dat_value(struct recording *r, const char *name, bool only_field)
 {
 	const struct dat_recording *const k = dat_of(r);
@@ -552,6 +577,7 @@ const struct recording_reader dat_reader = {
 	.recognise = trace_dat_is,
 	.open = dat_open,
 	.next = dat_next,
+	.narrow = dat_narrow,
 	.value = dat_value,
 	.place = dat_place,
 	.fields = dat_fields,

@@ -21,6 +21,22 @@ void page_merge_release(struct page_merge *m)
 	m->heap = NULL;
 }
 
+void page_merge_narrow(struct page_merge *m, u64 begin, u64 end)
+{
+	for (size_t i = 0; i < m->streams.len; i++) {
+		struct page_stream *const s = &m->streams.items[i];
+
+		s->narrow(s, begin, end);
+		s->page = (struct page){0};
+		s->lost = 0;
+	}
+	free(m->heap);
+	m->heap = NULL;
+	m->heap_len = 0;
+	m->given = false;
+	m->events = m->lost = m->damaged = m->gaps = 0;
+}
+
 /* The next event of a stream into its head. */
 static bool advance(struct page_merge *m, struct page_stream *s)
 {

@@ -13,6 +13,8 @@ struct page_stream {
 	u32 cpu;
 	/* The next page; NULL: the end. It stays valid until the next call. */
 	const void *(*next)(struct page_stream *s, size_t *ret_len);
+	/* Starts again, and may pass over pages without events of these times. NULL: it cannot. */
+	void (*narrow)(struct page_stream *s, u64 begin, u64 end);
 	void (*release)(struct page_stream *s); /* may be NULL */
 	void *arg;
 	struct page page;
@@ -34,6 +36,11 @@ void page_merge_init(struct page_merge *m, const struct page_layout *layout);
 void page_merge_add(struct page_merge *m, const struct page_stream *s);
 /* The oldest event. Its data is valid until the next call. False: the end. */
 bool page_merge_next(struct page_merge *m, struct raw_event *ret);
+/*
+ * Starts again, for the events from begin to end alone: most of the others are not read. Counts are
+ * of what is read. All streams can do so, and their times never go back.
+ */
+void page_merge_narrow(struct page_merge *m, u64 begin, u64 end);
 void page_merge_release(struct page_merge *m);
 
 #endif
