@@ -36,6 +36,7 @@
 #include "cmd/top/top.h"
 #include "cmd/user/user.h"
 #include "cmd/ftrace/tpoint.h"
+#include "cmd/kvm.h"
 #include "cmd/view.h"
 
 const struct command commands[] = {
@@ -68,6 +69,8 @@ const struct command commands[] = {
 	{"agent", "record, and run scripts, in a guest or on any other machine, for a host",
 	 cmd_agent},
 	{"report", "print and analyse recordings: trace.dat, perf.data, CTF traces", cmd_report},
+	{"kvm", "virtual machines seen from the host: exits, virtual CPUs, faults, interrupts",
+	 cmd_kvm},
 	{"convert", "turn recordings into files of other programs", cmd_convert},
 	{"split", "split a trace.dat by time, number of events, or CPU", cmd_split},
 	{"restore", "make a whole trace.dat from what a killed recorder left", cmd_restore},

@@ -16,6 +16,9 @@ else
 	pantrace report --vcpus --json /tmp/kvm.dat >/tmp/vcpu
 	like "$(cat /tmp/vcpu)" '"vcpu":"kvm-[0-9]+ vcpu 0"' "--vcpus: its one virtual CPU"
 
+	is "$(pantrace kvm exits --json /tmp/kvm.dat)" "$(cat /tmp/exits)" "kvm exits: the same"
+	like "$(pantrace kvm faults /tmp/kvm.dat | tail -n +2)" '^100.00% +1 +(4096|0x1000)$' "kvm faults: the one page of its memory, by its address there"
+
 	# A program that sleeps after each exit: the time is asleep, not the guest's and not the host's.
 	pantrace record -q -o /tmp/slow.dat -e 'kvm:*' -e sched:sched_switch -e sched:sched_waking -- kvm 20 50000 >/tmp/out 2>/tmp/err
 	pantrace report --vcpus --json /tmp/slow.dat >/tmp/vcpu
@@ -26,6 +29,9 @@ else
 	like "$(cat /tmp/out)" ' 20 .* kvm-[0-9]+ vcpu 0 +io' "--per-task: each virtual CPU"
 	pantrace report --exits --json -- kvm 100 >/tmp/out 2>/tmp/err
 	is "$(sed -n 's/.*"exits":\([0-9]*\),.*"exit":"io".*/\1/p' /tmp/out)" 100 "--exits -- COMMAND: recorded now" || cat /tmp/out /tmp/err
+	pantrace kvm record -q -o /tmp/words.dat -- kvm 100 >/tmp/out 2>/tmp/err
+	pantrace kvm stat report --json /tmp/words.dat >/tmp/out
+	is "$(sed -n 's/.*"exits":\([0-9]*\),.*"exit":"io".*/\1/p' /tmp/out)" 100 "kvm record, kvm stat report" || cat /tmp/out /tmp/err
 	pantrace record -q -o /tmp/none.dat -e sched:sched_switch -d 0.1 2>/dev/null
 	like "$(pantrace report --exits /tmp/none.dat 2>&1)" "no event 'kvm:kvm_entry' was recorded" "without virtual machines it says so"
 fi
