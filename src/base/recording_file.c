@@ -140,8 +140,9 @@ void recording_file_close(struct recording_file *f)
 
 const char *recording_file_why(int err)
 {
-	return err == -EBUSY	? "another recorder writes it"
-	       : err == -EEXIST ? "there is one already, and what stands in the way of keeping "
-				  "it, its .old, is no file of yours"
-				: strerror(-err);
+	return err == -EBUSY ? "another recorder writes it"
+	       : err == -EEXIST
+		       ? "there is one already, and it cannot be kept as .old: the .old there is "
+			 "not your file"
+		       : strerror(-err);
 }

@@ -94,7 +94,7 @@ static int lay_out(const struct text *t, struct strbuf *out)
 static int failed_to_write(const char *file, int err)
 {
 	fprintf(stderr, "ERROR: cannot write '%s': %s\n", file,
-		err == -ESTALE ? "it is no regular file, or no longer the one that was read"
+		err == -ESTALE ? "it is not a regular file, or no longer the one that was read"
 			       : strerror(-err));
 	return err;
 }

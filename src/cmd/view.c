@@ -25,8 +25,9 @@ static const struct option_spec options[] = {
 	PICTURE_OPTIONS(offsetof(struct arguments, picture), "timeline, flame or heatmap"),
 	{0, "serve", NULL, "a time line: as timeline --serve does", OPTION_FLAG,
 	 offsetof(struct arguments, serve)},
-	{0, "idle", "SECONDS", "with --serve: end when no page has been open so long (default 300)",
-	 OPTION_SECONDS, offsetof(struct arguments, idle_ns)},
+	{0, "idle", "SECONDS",
+	 "with --serve: end when no page has been open for this long (default 300)", OPTION_SECONDS,
+	 offsetof(struct arguments, idle_ns)},
 	DRAWN_OPTIONS(offsetof(struct arguments, drawn)),
 	{0},
 };

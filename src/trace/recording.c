@@ -166,11 +166,11 @@ static int refuse_kind(const char *path, struct diag *d)
 			return fd;
 		}
 		close(fd);
-		diag_error(
-			d, NO_SPAN,
-			"'%s' is no recording: neither trace.dat nor perf.data, nor of xentrace, "
-			"nor the text of perf script or trace-cmd report, nor folded stacks",
-			path);
+		diag_error(d, NO_SPAN,
+			   "'%s' is not a recording: neither trace.dat nor perf.data, nor of "
+			   "xentrace, "
+			   "nor the text of perf script or trace-cmd report, nor folded stacks",
+			   path);
 	} else {
 		diag_error(d, NO_SPAN, "'%s' is neither a directory nor a file", path);
 	}
@@ -213,15 +213,16 @@ static int add_own(struct recordings *all, const char *path, struct clock_relati
 static void doubt(const char *path, const struct clock_relation *r, struct diag *d)
 {
 	if (!r->bounds.all.len)
-		diag_warning(d, NO_SPAN,
-			     "%s: its clock was never compared with this one: its events stand "
-			     "where its calendar says",
-			     path);
+		diag_warning(
+			d, NO_SPAN,
+			"%s: its clock was never compared with this one: its events are placed by "
+			"its wall-clock time",
+			path);
 	if (r->bounds.jumps)
 		diag_warning(d, NO_SPAN,
 			     "%s: messages arrived before they were sent, by its clock: it jumped "
 			     "%u time%s, as a machine's does that stood still; between the two "
-			     "comparisons around a jump its events may stand before their causes",
+			     "comparisons around a jump its events may appear before their causes",
 			     path, r->bounds.jumps, r->bounds.jumps == 1 ? "" : "s");
 }
 

@@ -88,7 +88,7 @@ static int level_text(const char *level, char ret[8], struct diag *d)
 static int pattern_check(const char *pattern, struct diag *d)
 {
 	if (strpbrk(pattern, " \n\t") || !*pattern) {
-		diag_error(d, NO_SPAN, "'%s' is no pattern of events", pattern);
+		diag_error(d, NO_SPAN, "'%s' is not a pattern of events", pattern);
 		return -EINVAL;
 	}
 	if (!strchr(pattern, ':') && !str_eq(pattern, "*")) {

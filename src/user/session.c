@@ -92,7 +92,7 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 	int rc;
 
 	if (o->name && !name_good(o->name)) {
-		diag_error(d, NO_SPAN, "'%s' is no name of a session", o->name);
+		diag_error(d, NO_SPAN, "'%s' is not a name for a session", o->name);
 		diag_hint(d, "letters, digits, '-', '_' and '.', at most 63 of them");
 		return -EINVAL;
 	}

@@ -27,7 +27,7 @@ static char *trimmed(const char *text, size_t n)
 
 static int bad(const char *text, struct diag *d)
 {
-	diag_error(d, NO_SPAN, "'%s' is no condition", text);
+	diag_error(d, NO_SPAN, "'%s' is not a condition", text);
 	diag_hint(d, "'app:event', 'app:event /args.x > 5/', 'rate(app:event) > 100/s', "
 		     "'latency(app:begin, app:end) > 10ms'; of a session: 'usage(web) >= 80%%', "
 		     "'usage(web) <= 64K', 'written(web) >= 1G'");

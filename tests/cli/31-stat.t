@@ -208,10 +208,10 @@ refuses "-e '{cs,page-faults' -- true" "'\{' is not closed" "a group that is not
 refuses "-e cs, -- true" "an event is missing" "nothing behind a comma"
 refuses "-e sched:sched_switch:u -- true" "sched" "a modifier of a tracepoint"
 refuses "-r 3 -a -d 0.1" "there is none" "-r without a command"
-refuses "-p 1 -- true" "without a command" "-p with a command"
+refuses "-p 1 -- true" "cannot be combined with a command" "-p with a command"
 refuses "--json -x, -- true" "choose one" "two formats"
 refuses "-A -- true" "needs -a" "CPUs of a command"
-refuses "cs" "events stand behind -e" "an event without -e"
+refuses "cs" "events go after -e" "an event without -e"
 # --- a directory that is no cgroup, an output file that is a link ---
 run stat -e dummy -a -d 0.1 -G /etc
 is "$rc" 1 "-G: a directory that is no cgroup"

@@ -83,7 +83,7 @@ mkfifo "$work/pipe.bt"
 (cat "$work/b.bt" >"$work/pipe.bt") &
 run fmt -i "$work/pipe.bt"
 is "$rc" 1 "-i: a pipe cannot be written back"
-like "$err" "pipe.bt': it is no regular file" "and why"
+like "$err" "pipe.bt': it is not a regular file" "and why"
 run fmt -i --check "$work/a.bt"
 is "$rc" 2 "-i or --check"
 run fmt -i

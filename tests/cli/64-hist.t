@@ -117,8 +117,8 @@ refused 'a sort= already' sched:sched_switch sort=hitcount:keys=prev_pid:sort=pr
 refused 'needs the width' sched:sched_switch keys=prev_pid.buckets
 refused 'from 1 to 131072' sched:sched_switch keys=prev_pid:size=0
 refused 'belong together' --from sched:sched_waking keys=prev_pid
-refused 'no part of a histogram' sched:sched_switch keys=prev_pid:onmatch
-refused 'is no pointer' sched:sched_switch keys=prev_pid.string
+refused 'not part of a histogram' sched:sched_switch keys=prev_pid:onmatch
+refused 'is not a pointer' sched:sched_switch keys=prev_pid.string
 refused 'is not common_pid' sched:sched_switch keys=prev_pid.execname
 refused 'begins with p:NAME' -e 'libc:malloc %di' sched:sched_switch keys=prev_pid
 refused 'cannot be fetched' -e 'p:a libc:malloc $arg9' a keys=arg1 --engine bpf

@@ -193,7 +193,7 @@ like "$rc $err" '^2 .*--v6 is for trace.dat' "--v6 of another format"
 run convert --to trace.dat ours.dat -
 like "$rc $err" "^2 .*trace.dat is written at several places.*'-'" "standard output"
 run convert --to perf.data ours.dat /dev/null
-like "$rc $err" "^1 .*/dev/null: it is no regular file" "a device"
+like "$rc $err" "^1 .*/dev/null: it is not a regular file" "a device"
 run convert -e nothing:at_all ours.dat none.dat
 run convert -e nothing:at_all ours.dat none.data
 is "$rc $(events none.dat) $(perf script -i none.data 2>/dev/null | wc -l)" "0 0 0" "no events: whole files without any"

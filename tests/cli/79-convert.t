@@ -439,7 +439,7 @@ P
 for text in 'a b' '{"a": 1}' 'main;work x' 'x 1' '2024-01-01 12:00:00 sh 12: a;b' "$(cat "$top/tests/cli/79-convert.t")"; do
 	printf '%s\n' "$text" >strange
 	run convert --to ndjson strange -
-	[ "$rc" = 1 ] && printf '%s' "$err" | grep -q "is no recording"
+	[ "$rc" = 1 ] && printf '%s' "$err" | grep -q "is not a recording"
 	ok "not taken for a recording: $(printf '%s' "$text" | head -1 | cut -c1-30)"
 done
 { cat text; for i in $(seq 300); do echo; done; for i in $(seq 4000); do echo '# a comment'; done; echo 'no such line'; } >strange

@@ -99,7 +99,7 @@ fi
 run record -e 'sched_process_*' -x sched_process_fork -o globs.dat -- sh -c '/bin/true; :'
 is "$("$pantrace" report -c globs.dat | grep -cE 'sched_process_(exec|exit)$')/$("$pantrace" report -c globs.dat | grep -c fork)" 2/0 "a pattern of events; -x"
 run record -e sched_process_exec,sched:sched_process_exit -o comma.dat -- sh -c '/bin/true; :'
-is "$("$pantrace" report -c comma.dat | grep -cE 'sched_process_(exec|exit)$')" 2 "names parted by commas"
+is "$("$pantrace" report -c comma.dat | grep -cE 'sched_process_(exec|exit)$')" 2 "names separated by commas"
 # as if it were of an earlier boot
 want=$("$pantrace" report --seconds comma.dat | head -1)
 touch -d 2001-01-01 comma.dat

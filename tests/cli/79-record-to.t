@@ -80,7 +80,7 @@ relay_stop -TERM
 run record -e raw_syscalls --to "unix:$work/sock" -- true
 like "$rc $(echo $err)" "^1 .*no relay answers at unix:.*pantrace relay --listen" "nobody there"
 run record -e raw_syscalls --to nowhere -- true
-like "$rc $err" "^1 .*'nowhere' is no place of a relay" "no place"
+like "$rc $err" "^1 .*'nowhere' does not name a relay" "no place"
 run record -e raw_syscalls --to "unix:$work/sock" --rotate-size 1M --keep 2 -- true
 like "$rc $err" "^2 .*nothing is removed at a relay: without --keep" "--keep"
 

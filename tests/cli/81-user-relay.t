@@ -200,9 +200,9 @@ s.sendall(struct.pack('<IIQ32sQ', 7, 1, 200, b'../metadata', 0) + bytes(200))
 open("file", "wb").write(s.recv(1000))
 EOF
 like "$(tr -d '\0' <version)" "relay is pantrace .* \(protocol 1\), the recorder is 9.9 \(protocol 99\)" "other versions are refused, both named"
-like "$(tr -d '\0' <outside)" "no plain name" "a host is a name in the relay's directory"
-like "$(tr -d '\0' <trace)" "no plain name" "so is a trace"
-like "$(tr -d '\0' <file)" "no plain name" "so is a file"
+like "$(tr -d '\0' <outside)" "not a plain name" "a host is a name in the relay's directory"
+like "$(tr -d '\0' <trace)" "not a plain name" "so is a trace"
+like "$(tr -d '\0' <file)" "not a plain name" "so is a file"
 is "$(find strict -mindepth 1 -name '*x*' ; ls "$work" | grep -c '^etc$')" 0 "nothing was made elsewhere"
 relay_stop -TERM
 run relay --listen tcp:0.0.0.0:0 x

@@ -301,13 +301,13 @@ like "$err" "there is no action 'stpo'.*|did you mean 'stop'" "an action that is
 run user trigger step:at stop
 like "$err" "'stop' needs the name of a session" "no session"
 run user trigger step 'notify'
-like "$err" "'step' is no condition" "no condition"
+like "$err" "'step' is not a condition" "no condition"
 run user trigger step:at
 is "$rc" 2 "no action: a usage error"
 run user start web
 for wrong in 'usage(web) >= 101%' 'usage(web) >= 5T' 'usage(web)' 'usage(web) = 5%' 'usage web >= 5%' 'written(web) >= 5%' 'written(web) < 5K'; do
 	run user trigger "$wrong" notify
-	like "$rc $err" "^1 .*'.*' is no condition" "$wrong"
+	like "$rc $err" "^1 .*'.*' is not a condition" "$wrong"
 done
 run user trigger 'usage(nowhere) >= 5%' notify
 like "$err" "there is no session 'nowhere'" "usage of a session that is not there"
@@ -318,5 +318,5 @@ like "$err" "-p and -n are for conditions about events" "-p of a session"
 run record -u 'step:*' --mode overwrite -T 'usage(web) >= 5%' -o never
 like "$rc $err" "^1 .*'usage\(web\) >= 5%' is a condition of .user trigger" "and in record -T"
 run user remove-trigger web
-like "$err" "session 'web' is no trigger" "remove-trigger of another session"
+like "$err" "session 'web' is not a trigger" "remove-trigger of another session"
 done_testing

@@ -136,7 +136,7 @@ run report big
 like "$rc $err" '^1 .*big-endian' "of a machine of the other byte order: refused by name"
 : >empty
 run report empty
-like "$rc $err" "^1 .*'empty' is no recording" "an empty file"
+like "$rc $err" "^1 .*'empty' is not a recording" "an empty file"
 cp "$pantrace" tool
 cp tracepoints private
 chmod 711 "$work"

@@ -156,7 +156,7 @@ code, out, err = run('timeline', '--title', '<script>"x" \x1b[31m', '-o', 'x.svg
 ok(code in (0, 3) and subprocess.run(['python3', '-c', "import xml.dom.minidom; xml.dom.minidom.parse('x.svg')"]).returncode == 0, 'SVG: well-formed', err)
 open('empty', 'w').close()
 for words, code_wanted, why in ((['empty'], 1, 'empty'), (['-e', 'nothing:*', 'run.data'], 1, 'no event was recorded'), (['--json', '--svg'], 2, 'choose one'),
-                                (['-b', 'x', 'run.data'], 2, 'is no time')):
+                                (['-b', 'x', 'run.data'], 2, 'is not a time')):
     code, out, err = run('timeline', *words)
     ok(code == code_wanted and why in err, ' '.join(words), code, err)
 run('timeline', '-o', 'a.html', 'run.data')

@@ -76,7 +76,7 @@ from missing -e 'BEGIN { }'
 like "$err" "missing" "a file that is not there"
 : >empty
 from empty -e 'BEGIN { }'
-like "$err" "'empty' is no recording" "a file of 0 bytes"
+like "$err" "'empty' is not a recording" "a file of 0 bytes"
 
 # which process: of threads that lived for a moment, too
 cat >threads.py <<'E2'

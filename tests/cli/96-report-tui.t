@@ -160,7 +160,7 @@ shows('F4; Esc takes it away', r' burn$', 'F4', 'Escape')
 shows('F3 finds, Enter twice: callers and callees', r'--calls burn w\.data.*▾ callers\n[^\n]*▸ (few|many)\n', 'F3', *'burn', 'Enter', 'Enter')
 shows('and of one of these', r'--calls (few|many) w\.data', '/', *'many', 'Enter', 'Enter')
 shows('q: back', r'--calls burn w', 'q')
-text = shows('a: annotated, for a row that is a function', r'this row is no function', 'Home', 'a')
+text = shows('a: annotated, for a row that is a function', r'this row is not a function', 'Home', 'a')
 shows('back, a: annotated', r'--annotate burn w\.data.*^ *\d+\.\d\d% +\d+ ▸ w\.c:7: +n \+= i', 'Escape', 'a')
 shows('Right: its addresses', r'0x[0-9a-f]+\n', '/', *'here', 'Enter', 'Right')
 count = re.search(r'(\d+) ▾ w\.c:7', screen())[1]

@@ -16,7 +16,7 @@
 static const struct option_spec table[] = {
 	{0, NULL, NULL, "What to trace", OPTION_HEADING, 0},
 	{'e', "event", "TRACEPOINT",
-	 "SYSTEM:EVENT, SYSTEM or EVENT, with * and ?, parted by commas (may be repeated); a "
+	 "SYSTEM:EVENT, SYSTEM or EVENT, with * and ?, separated by commas (may be repeated); a "
 	 "condition behind it is for --bootconfig",
 	 OPTION_WORDS, O(events)},
 	{'f', NULL, "CONDITION", "of the -e before it", OPTION_WORDS, O(events)},
@@ -34,8 +34,9 @@ static const struct option_spec table[] = {
 	 "status shows it",
 	 OPTION_LIST, O(histograms)},
 	{0, NULL, NULL, "Where to", OPTION_HEADING, 0},
-	{'b', "buffer", "SIZE", "of each CPU's buffer: KB, or with a unit, as 64M (default: 4M)",
-	 OPTION_STRING, O(request.buffer)},
+	{'b', "buffer", "SIZE",
+	 "size of each CPU's buffer: in KB, or with a unit, as 64M (default: 4M)", OPTION_STRING,
+	 O(request.buffer)},
 	{'w', "overwrite", NULL,
 	 "keep the newest events; without, the first ones, and what finds the buffer full is "
 	 "counted",

@@ -17,7 +17,7 @@ struct extract_options {
 static const struct option_spec extract_table[] = {
 	BUFFER_OPTIONS(struct extract_options, buffer),
 	{'o', "output", "FILE", "the file (default: trace.dat)", OPTION_STRING, O(output)},
-	{'s', "snapshot", NULL, "what snapshot -s took", OPTION_FLAG, O(snapshot)},
+	{'s', "snapshot", NULL, "the snapshot taken by snapshot -s", OPTION_FLAG, O(snapshot)},
 	{0, "v6", NULL, "a trace.dat of version 6, uncompressed, as older viewers want it",
 	 OPTION_FLAG, O(version_6)},
 	{0, "compress", "zstd|none", "of version 7 (default: zstd)", OPTION_STRING, O(compress)},

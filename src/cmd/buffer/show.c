@@ -27,7 +27,7 @@ static const struct option_spec show_table[] = {
 	 "follow: print events as they come, until Ctrl-C; what is printed is taken out of the "
 	 "buffer",
 	 OPTION_FLAG, O(pipe)},
-	{'s', "snapshot", NULL, "what snapshot -s took", OPTION_FLAG, O(snapshot)},
+	{'s', "snapshot", NULL, "the snapshot taken by snapshot -s", OPTION_FLAG, O(snapshot)},
 	{'c', "cpu", "CPU", "only what this CPU recorded", OPTION_STRING, O(cpu)},
 	{'d', "duration", "SECONDS", "with -p: end by itself after this time", OPTION_SECONDS,
 	 O(duration_ns)},
@@ -196,7 +196,7 @@ static int show_named(struct show *s, const struct chosen_buffer *b, char **file
 
 	for (int i = 0; i < count && !err; i++) {
 		if (files[i][0] == '/' || strstr(files[i], "..")) {
-			diag_error(s->diag, NO_SPAN, "'%s' is no file of the buffer", files[i]);
+			diag_error(s->diag, NO_SPAN, "'%s' is not a file of the buffer", files[i]);
 			return -EINVAL;
 		}
 		if (count > 1)

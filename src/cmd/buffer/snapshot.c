@@ -13,10 +13,10 @@ struct snapshot_options {
 #define O(field) offsetof(struct snapshot_options, field)
 static const struct option_spec snapshot_table[] = {
 	BUFFER_OPTIONS(struct snapshot_options, buffer),
-	{'s', "take", NULL, "take one: what is in the buffer now", OPTION_FLAG, O(take)},
-	{'r', "clear", NULL, "empty it; its memory stays", OPTION_FLAG, O(clear)},
+	{'s', "take", NULL, "take a snapshot of what is in the buffer now", OPTION_FLAG, O(take)},
+	{'r', "clear", NULL, "empty the snapshot, but keep its memory", OPTION_FLAG, O(clear)},
 	{'f', "free", NULL, "free its memory", OPTION_FLAG, O(release)},
-	{'c', "cpu", "CPU", "of this CPU only", OPTION_STRING, O(cpu)},
+	{'c', "cpu", "CPU", "only this CPU", OPTION_STRING, O(cpu)},
 	{0},
 };
 #undef O

@@ -21,10 +21,10 @@ struct start_options {
 #define O(field) offsetof(struct start_options, field)
 static const struct option_spec start_table[] = {
 	{'e', "event", "TRACEPOINT",
-	 "SYSTEM:EVENT, SYSTEM, EVENT or all, with * and ?, parted by commas; a condition may "
+	 "SYSTEM:EVENT, SYSTEM, EVENT or all, with * and ?, separated by commas; a condition may "
 	 "follow: 'sched:sched_switch /args.prev_prio < 120/' (may be repeated)",
 	 OPTION_WORDS, O(events)},
-	{'f', NULL, "CONDITION", "of the -e before it: the same without slashes", OPTION_WORDS,
+	{'f', NULL, "CONDITION", "condition of the -e before it, without slashes", OPTION_WORDS,
 	 O(events)},
 	KERNEL_EVENT_OPTIONS(O(events), O(request), 'T', 'n', 'g'),
 	{'x', "exclude", "EVENT", "but not these events (may be repeated)", OPTION_LIST,
@@ -33,14 +33,15 @@ static const struct option_spec start_table[] = {
 	 "a number: only this process and what it starts (may be repeated); a name: a tracer of "
 	 "the kernel, as function or function_graph",
 	 OPTION_LIST, O(targets)},
-	{'P', NULL, "PID", "only this process, as trace-cmd has it", OPTION_PIDS, O(request.pids)},
+	{'P', NULL, "PID", "only this process, as in trace-cmd", OPTION_PIDS, O(request.pids)},
 	{'b', "buffer", "SIZE",
-	 "of each CPU's buffer: KB, or with a unit, as 64M (default: by the machine, at most 16M)",
+	 "size of each CPU's buffer: in KB, or with a unit, as 64M (default: by the machine, at "
+	 "most 16M)",
 	 OPTION_STRING, O(request.buffer)},
 	{'B', "name", "BUFFER", "of the session (default: " SESSION_DEFAULT ")", OPTION_STRING,
 	 O(name)},
 	{'t', "top", NULL,
-	 "into the kernel's own buffer, which all programs share; reset puts back what it was like",
+	 "into the kernel's own buffer, which all programs share; reset restores its settings",
 	 OPTION_FLAG, O(request.top)},
 	{'q', "quiet", NULL, "say nothing", OPTION_FLAG, O(quiet)},
 	{0},

@@ -206,8 +206,7 @@ static int open_out(struct convert *c)
 	if (rc)
 		return cannot_write(c, rc);
 	if (c->format->is_seekable && c->file.directory < 0) {
-		complain("convert",
-			 "%s: it is no regular file, and %s is written at several places", c->out,
+		complain("convert", "%s: it is not a regular file, which %s needs", c->out,
 			 c->format->name);
 		return EXIT_FAILED;
 	}

@@ -57,7 +57,7 @@ static int listen_on(struct hist_control *c, struct diag *d, const char *name)
 	int fd, err = fill_address(&c->address, name);
 
 	if (err) {
-		diag_error(d, NO_SPAN, "'%s' is no name for a session", name);
+		diag_error(d, NO_SPAN, "'%s' is not a name for a session", name);
 		diag_hint(d, "letters, digits, '-' and '_', at most 80 of them");
 		return err;
 	}

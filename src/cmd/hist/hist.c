@@ -36,7 +36,7 @@ static const struct option_spec hist_table[] = {
 	 "order of the rows: FIELD[.descending],..., as sort=", OPTION_STRING, O(sort)},
 	{'t', "top", "COUNT", "only the last rows in this order", OPTION_U64, O(top)},
 	{'i', "interval", "SECONDS", "a report each interval", OPTION_SECONDS, O(interval_ns)},
-	{'c', "clear", NULL, "count anew after each report", OPTION_FLAG, O(clear)},
+	{'c', "clear", NULL, "start again from zero after each report", OPTION_FLAG, O(clear)},
 	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_SECONDS,
 	 O(config.duration_ns)},
 	{'K', "kernel-layout", NULL, "print as the kernel's hist files do", OPTION_FLAG,

@@ -319,7 +319,7 @@ static int parse_part(struct parser *p)
 		p->p += strlen(parts[i].word);
 		return parts[i].parse(p);
 	}
-	diag_error(p->diag, span_of(p, p->p, n), "this is no part of a histogram");
+	diag_error(p->diag, span_of(p, p->p, n), "this is not part of a histogram");
 	diag_hint(p->diag, "keys=FIELD,... vals=FIELD,... sort=FIELD size=N name=NAME pause, then "
 			   "'if FILTER'");
 	return -EINVAL;
@@ -450,7 +450,7 @@ static int resolve_member(struct hist_spec *s, struct diag *d, u32 column,
 		return 0;
 	}
 	if (s->is_user_string[column] && m->type->kind != TYPE_POINTER)
-		return refuse_form(s, d, column, "is no pointer: .string needs one");
+		return refuse_form(s, d, column, "is not a pointer: .string needs one");
 	if (!type_is_integer(m->type) && m->type->kind != TYPE_POINTER)
 		return refuse_form(s, d, column, "is neither a number nor a string");
 	c->is_signed = m->type->is_signed && c->form == HIST_NUMBER;
@@ -478,7 +478,7 @@ static int resolve_column(struct hist_spec *s, struct diag *d, struct type_store
 		return refuse_form(s, d, column, "is not common_timestamp: .usecs is for times");
 	if (c->form == HIST_STACK && s->sources[column] == HIST_FROM_FIELD)
 		return refuse_form(s, d, column,
-				   "is no stack: the key stacktrace is the stack of the event");
+				   "is not a stack: the key stacktrace is the stack of the event");
 	if (s->has_latency && str_eq(c->name, "latency"))
 		s->sources[column] = HIST_FROM_LATENCY;
 	if (s->sources[column] != HIST_FROM_FIELD)

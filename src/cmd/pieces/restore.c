@@ -148,10 +148,11 @@ static int take_files(struct restore *r)
 	for (int i = 0; i < r->count; i++) {
 		r->files[i] = (struct cpu_file){.path = r->paths[i], .fd = -1};
 		if (!cpu_of(r->paths[i], &r->files[i].cpu, &stem))
-			return options_usage_error(&restore_spec,
-						   "'%s' is no file of one CPU: they are called "
-						   "trace.dat.cpu0, trace.dat.cpu1, ...",
-						   r->paths[i]);
+			return options_usage_error(
+				&restore_spec,
+				"'%s' is not the file of one CPU: they are called "
+				"trace.dat.cpu0, trace.dat.cpu1, ...",
+				r->paths[i]);
 	}
 	qsort(r->files, (size_t)r->count, sizeof(*r->files), compare_files);
 	for (int i = 0; i < r->count; i++) {

@@ -23,9 +23,9 @@ static const struct option_spec record_table[] = {
 	 "follow: 'sched:sched_switch /args.prev_prio < 120/'; probes, made for the recording: "
 	 "kprobe:FUNCTION, uprobe:FILE:FUNCTION, usdt:FILE:NAME; with -F, --period, -g or "
 	 "--call-graph they become samples, as counters (cpu-clock, page-faults:u) always do; "
-	 "parted by commas (may be repeated)",
+	 "separated by commas (may be repeated)",
 	 OPTION_WORDS, O(events)},
-	{'f', NULL, "CONDITION", "of the -e before it: the same without slashes", OPTION_WORDS,
+	{'f', NULL, "CONDITION", "condition of the -e before it, without slashes", OPTION_WORDS,
 	 O(events)},
 	{'b', "buffer", "SIZE",
 	 "of each CPU's buffer in the kernel: KB, or with a unit, as 64M (default: by the machine, "
@@ -64,7 +64,7 @@ static const struct option_spec record_table[] = {
 	 "a number: only this process and what it starts (may be repeated); a name: a tracer of "
 	 "the kernel, as function or function_graph",
 	 OPTION_LIST, O(targets)},
-	{'P', NULL, "PID", "only this process, as trace-cmd has it", OPTION_PIDS, O(request.pids)},
+	{'P', NULL, "PID", "only this process, as in trace-cmd", OPTION_PIDS, O(request.pids)},
 	USER_PROGRAM_OPTIONS(record_options, what),
 	{'a', "all", NULL,
 	 "of the whole machine and all programs, also beside a command (the default without one)",

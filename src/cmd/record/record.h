@@ -34,7 +34,7 @@ static inline struct record_options *record_options_of(const struct record_reque
 	{'R',                                                                                   \
 	 "trigger",                                                                             \
 	 "TRIGGER",                                                                             \
-	 "of the -e before it, when it occurs: stacktrace, traceoff, traceon, "                 \
+	 "what to do when the -e before it occurs: stacktrace, traceoff, traceon, "             \
 	 "enable_event:SYSTEM:EVENT, disable_event:SYSTEM:EVENT, with 'if CONDITION' as the "   \
 	 "kernel has it",                                                                       \
 	 OPTION_WORDS,                                                                          \

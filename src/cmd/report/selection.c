@@ -40,9 +40,9 @@ int selection_window(struct selection *s, struct recordings *all, const struct c
 	if (!recordings_peek(all, &day))
 		day = (s64)time(NULL) * 1000000000;
 	if (a->begin && report_time_parse(a->begin, a->utc, day, &s->begin_ns))
-		return options_usage_error(spec, "'%s' is no time", a->begin);
+		return options_usage_error(spec, "'%s' is not a time", a->begin);
 	if (a->end && report_time_parse(a->end, a->utc, day, &s->end_ns))
-		return options_usage_error(spec, "'%s' is no time", a->end);
+		return options_usage_error(spec, "'%s' is not a time", a->end);
 	s->is_all = !a->begin && !a->end && !s->where.len;
 	if (a->begin || a->end)
 		recordings_narrow(all, s->begin_ns, s->end_ns, d);

@@ -49,7 +49,7 @@ static const struct option_spec run_table[] = {
 	{0, "include", "FILE", "#include this file first", OPTION_LIST, O(includes)},
 	{0, "aot", "FILE", "make a program of the script, to be run here or elsewhere, and end",
 	 OPTION_STRING, O(run.standalone)},
-	{0, "btf", "FILE", "BTF of the kernel (/dev/null: do without)", OPTION_STRING, O(run.btf)},
+	{0, "btf", "FILE", "BTF of the kernel (/dev/null: none)", OPTION_STRING, O(run.btf)},
 	{0, NULL, NULL, "Output", OPTION_HEADING, 0},
 	{'o', "output", "FILE", "write to a file", OPTION_STRING, O(run.output)},
 	{0, "page", "FILE",
@@ -61,7 +61,8 @@ static const struct option_spec run_table[] = {
 	 "PORT:127.0.0.1:PORT HOST` on another; the address is printed",
 	 OPTION_FLAG, O(run.serve)},
 	{0, "idle", "SECONDS",
-	 "with --serve: serve on after the run, until no page has been open so long (default 300)",
+	 "with --serve: keep serving after the run, until no page has been open for this long "
+	 "(default 300)",
 	 OPTION_SECONDS, O(run.idle_ns)},
 	{'f', "format", "text|json", "text or json", OPTION_STRING, O(format)},
 	{'B', NULL, "line|full|none", "buffering: line, full or none", OPTION_STRING, O(buffering)},

@@ -43,7 +43,7 @@ static const struct option_spec options[] = {
 	 O(duration_ns)},
 	{'i', "interval", "SECONDS", "a report each interval, of what came in it", OPTION_SECONDS,
 	 O(interval_ns)},
-	{'I', "interval-print", "MS", "the same in milliseconds, as perf has it", OPTION_POSITIVE,
+	{'I', "interval-print", "MS", "the same in milliseconds, as in perf", OPTION_POSITIVE,
 	 O(interval_ms)},
 	{0, "interval-count", "COUNT", "end after so many intervals", OPTION_POSITIVE,
 	 O(intervals)},
@@ -51,7 +51,7 @@ static const struct option_spec options[] = {
 	 OPTION_POSITIVE, O(repeat)},
 	{0, NULL, NULL, "Reports", OPTION_HEADING, 0},
 	{'A', "per-cpu", NULL, "a row for each CPU", OPTION_FLAG, O(per_cpu)},
-	{0, "no-aggr", NULL, "the same, as perf has it", OPTION_FLAG, O(per_cpu)},
+	{0, "no-aggr", NULL, "the same, as in perf", OPTION_FLAG, O(per_cpu)},
 	{0, "per-thread", NULL, "a row for each thread of -p or -t", OPTION_FLAG, O(per_thread)},
 	{'j', "json", NULL, "one JSON object per row; times in nanoseconds", OPTION_FLAG, O(json)},
 	{'x', "field-separator", "TEXT", "CSV with this between values, in perf's order",
@@ -109,7 +109,7 @@ static int check_options(struct stat_run *run)
 	if (o->intervals && !o->interval_ns)
 		return options_usage_error(&spec, "--interval-count needs -i");
 	if (has_tasks && (o->command || o->system_wide || o->cpus || o->cgroups.count))
-		return options_usage_error(&spec, "-p and -t stand alone: without %s",
+		return options_usage_error(&spec, "-p and -t cannot be combined with %s",
 					   o->command ? "a command" : "-a, -C and -G");
 	if (o->cgroups.count && o->command)
 		return options_usage_error(&spec, "-G counts what runs in a cgroup, not a command");
@@ -412,7 +412,8 @@ static void check_programs(struct stat_run *run)
 		"which it returns 1, which may be none",
 		first->name,
 		others ? arena_printf(&run->arena, " and on %u other events", others) : "");
-	diag_hint(&run->diag, "a script counts beside it: `pantrace -e '%s { @ = count() }'`",
+	diag_hint(&run->diag,
+		  "a script can count at the same time: `pantrace -e '%s { @ = count() }'`",
 		  first->target->name);
 	diag_code(&run->diag, EXIT_LOST);
 }
@@ -476,7 +477,7 @@ int cmd_stat(int argc, char **argv)
 	if (rc != OPTIONS_GO_ON)
 		return rc;
 	if (first < argc) {
-		rc = options_usage_error(&spec, "'%s': events stand behind -e, a command behind --",
+		rc = options_usage_error(&spec, "'%s': events go after -e, a command after --",
 					 argv[first]);
 		options_release(&spec, &run.o);
 		return rc;

@@ -32,8 +32,9 @@ static const struct option_spec options[] = {
 	 "show it to a browser on this machine, which loads what is looked at, instead of writing "
 	 "a file; the address is printed, Ctrl-C ends",
 	 OPTION_FLAG, offsetof(struct arguments, serve)},
-	{0, "idle", "SECONDS", "with --serve: end when no page has been open so long (default 300)",
-	 OPTION_SECONDS, offsetof(struct arguments, idle_ns)},
+	{0, "idle", "SECONDS",
+	 "with --serve: end when no page has been open for this long (default 300)", OPTION_SECONDS,
+	 offsetof(struct arguments, idle_ns)},
 	PICTURE_JSON_OPTION(offsetof(struct arguments, picture), "the states and slices"),
 	DRAWN_OPTIONS(offsetof(struct arguments, drawn)),
 	{0},

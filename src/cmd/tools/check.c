@@ -80,7 +80,7 @@ static int check_field(const struct tool_checker *c, const char *name)
 	}
 	if (f.is_number)
 		return 0;
-	diag_error(c->diag, NO_SPAN, "the field '%s' of %s is no number", name, c->event);
+	diag_error(c->diag, NO_SPAN, "the field '%s' of %s is not a number", name, c->event);
 	diag_hint(c->diag, "`pantrace tpoint -v %s` shows its fields", c->event);
 	return -EINVAL;
 }

@@ -6,7 +6,7 @@
 #include "cmd/ftrace/session.h"
 
 struct count_request {
-	const char *functions; /* names and patterns, parted by commas */
+	const char *functions; /* names and patterns, separated by commas */
 	struct ftrace_options common;
 	u64 interval_ns; /* 0 = one report at the end */
 	u64 top; /* 0 = all */

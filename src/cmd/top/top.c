@@ -28,7 +28,7 @@ static const struct option_spec top_table[] = {
 	 OPTION_STRING, O(sort)},
 	{'t', "tree", NULL, "as a tree: children below their parents", OPTION_FLAG, O(as_tree)},
 	{0, NULL, NULL, "Without a screen", OPTION_HEADING, 0},
-	{'b', "batch", NULL, "print lines (the default if standard output is no terminal)",
+	{'b', "batch", NULL, "print lines (the default if standard output is not a terminal)",
 	 OPTION_FLAG, O(is_batch)},
 	{'l', "limit", "ROWS", "only the first rows of each reading", OPTION_POSITIVE, O(limit)},
 	{'j', "json", NULL, "one JSON object per row", OPTION_FLAG, O(config.is_json)},

@@ -344,7 +344,7 @@ int user_remove_trigger(int argc, char **argv)
 		diag_hint(&d, "`pantrace user list-triggers` shows those that there are");
 	} else {
 		if (!session.trigger)
-			diag_error(&d, NO_SPAN, "session '%s' is no trigger", session.name);
+			diag_error(&d, NO_SPAN, "session '%s' is not a trigger", session.name);
 		else if (!session.recorder_alive)
 			user_sessions_sweep(&d); /* it was killed */
 		else if (kill(session.recorder, SIGTERM))

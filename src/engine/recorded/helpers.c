@@ -21,7 +21,7 @@ static struct memory_map *map_of(struct machine *m, u64 map)
 		map && map <= m->script->maps.len ? m->maps[map - 1] : NULL;
 
 	if (!found)
-		machine_fail(m, "internal: this is no map", false);
+		machine_fail(m, "internal: this is not a map", false);
 	return found;
 }
 

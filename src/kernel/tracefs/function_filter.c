@@ -198,7 +198,7 @@ int function_filter_word(const struct command_spec *spec, int argc, char **argv,
 		return options_usage_error(spec, "which function?");
 	if (first + 1 < argc)
 		return options_usage_error(
-			spec, "unexpected argument '%s': several functions are parted by commas",
+			spec, "unexpected argument '%s': several functions are separated by commas",
 			argv[first + 1]);
 	return OPTIONS_GO_ON;
 }

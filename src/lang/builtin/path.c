@@ -349,8 +349,8 @@ const struct builtin builtins_path[] = {
 	 "open.",
 	 "5.5", BUILTIN_LIVE | BUILTIN_CALL, 1, 1, check_path, lower_fdpath},
 	{"abspath", "string abspath(int dirfd, char *name)",
-	 "Full name of a file as a system call of the current task means it: relative names stand "
-	 "below the directory dirfd, or below the working directory (AT_FDCWD).",
+	 "Full name of a file as a system call of the current task means it: relative names are "
+	 "resolved from the directory dirfd, or from the working directory (AT_FDCWD).",
 	 "5.5", BUILTIN_LIVE | BUILTIN_CALL, 2, 2, check_path, lower_abspath},
 	{0},
 };

@@ -245,7 +245,7 @@ const struct builtin builtins_type[] = {
 	 "The type of an expression, where a type is wanted: casts, let, sizeof.", "", BUILTIN_CALL,
 	 1, 1, check_syntax, builtin_lower_literal},
 	{"container_of", "T *container_of(member *p, typeof(T), member)",
-	 "The struct that the member which p points to lies in.", "",
+	 "The struct that contains the member that p points to.", "",
 	 BUILTIN_CALL | BUILTIN_RAW_ARGS, 3, 3, check_container_of, builtin_lower_literal},
 	{"typeinfo", "record typeinfo(TYPE | expression)",
 	 "What a type is: .btf_id, .base_type (\"int\", \"string\" ...) and .full_type as it is "

@@ -198,9 +198,9 @@ static const char *insn_problem(const struct ir_program *p, const struct ir_func
 	n = ir_operands(insn, operands);
 	for (u32 i = 0; i < n; i++)
 		if (!*operands[i] || *operands[i] > f->nregs)
-			return "an operand is no register";
+			return "an operand is not a register";
 	if (insn->dst > f->nregs)
-		return "the result is no register";
+		return "the result is not a register";
 	if (ir_is_binary(insn->op) && (!insn->a || !insn->dst))
 		return "arithmetic without operand or result";
 	if (ir_is_binary(insn->op) && !insn->b && insn->imm != (s32)insn->imm)

@@ -140,7 +140,7 @@ static void hint_habit(struct parser *p, const struct token *t, const char *expe
 		diag_hint(p->diag, "two values are compared by ==");
 	else if (t->kind == TOKEN_STRING && before && before->kind == TOKEN_NAME &&
 		 strstr(expected, "';'"))
-		diag_hint(p->diag, "arguments stand in parentheses: %s(...)", before->text);
+		diag_hint(p->diag, "arguments go in parentheses: %s(...)", before->text);
 	else if (t->kind == TOKEN_NAME && before && before->kind == TOKEN_NAME &&
 		 is_type_word(before->text))
 		diag_hint(p->diag, "a variable is declared by let: let $%s = ...", t->text);

@@ -52,7 +52,7 @@ static int check(const struct command_spec *spec, const struct record_request *r
 		return options_usage_error(spec, "-F and -c: by time or by number of events; "
 						 "choose one");
 	if (has_tasks && (r->has_command || r->all || s->cgroups.count))
-		return options_usage_error(spec, "-p and -t stand alone: without %s",
+		return options_usage_error(spec, "-p and -t cannot be combined with %s",
 					   r->has_command ? "a command" : "-a and -G");
 	if (s->cgroups.count && r->has_command)
 		return options_usage_error(spec, "-G samples what runs in a cgroup, not a command");

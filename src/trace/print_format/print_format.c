@@ -38,7 +38,7 @@ static int parse_count(struct compiler *c, const struct pf_node **ret_node)
 	c->format++;
 	*ret_node = pf_expect(&c->parser, ",") ? pf_parse_argument(&c->parser) : NULL;
 	if (*ret_node && (*ret_node)->type.value != PF_NUMBER)
-		pf_refuse(&c->parser, "a width that is no number");
+		pf_refuse(&c->parser, "a width that is not a number");
 	return -1;
 }
 
@@ -355,7 +355,7 @@ const struct print_format *pf_parse_format(struct pf_parser *p, bool *ret_ends)
 	vector_reserve(&c.ops, 8);
 	c.format = pf_parse_string(&c.parser, &len);
 	if (!c.format || strlen(c.format) != len)
-		pf_refuse(&c.parser, "a format that is no string");
+		pf_refuse(&c.parser, "a format that is not a string");
 	else
 		compile_format(&c);
 	if (!c.parser.refused)

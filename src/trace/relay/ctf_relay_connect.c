@@ -233,7 +233,7 @@ struct relay_hello relay_hello_of(const char *host)
 void relay_tell_no_answer(const char *to, int err, struct diag *d)
 {
 	if (err == -EINVAL) {
-		diag_error(d, NO_SPAN, "'%s' is no place of a relay", to);
+		diag_error(d, NO_SPAN, "'%s' does not name a relay", to);
 		diag_hint(d, "ssh://[USER@]HOST[:PORT]/DIRECTORY, unix:SOCKET or tcp:ADDRESS:PORT");
 		return;
 	}

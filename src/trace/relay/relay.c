@@ -157,7 +157,7 @@ static int hello(struct relay_peer *p)
 
 	if (h->magic != RELAY_MAGIC || !text_in(h->version, sizeof(h->version)))
 		return refuse(p, EPROTO,
-			      "this is a relay of pantrace; the other end is no recorder");
+			      "this is a relay of pantrace; the other end is not a recorder");
 	if (h->protocol != RELAY_PROTOCOL)
 		return refuse(p, EPROTO,
 			      "the relay is pantrace %s (protocol %u), the recorder is %.31s "
@@ -165,7 +165,7 @@ static int hello(struct relay_peer *p)
 			      PANTRACE_VERSION, RELAY_PROTOCOL,
 			      ctf_name_is_plain(h->version) ? h->version : "?", h->protocol);
 	if (!text_in(h->host, sizeof(h->host)) || !ctf_name_is_plain(h->host))
-		return refuse(p, EINVAL, "a name of a host that is no plain name");
+		return refuse(p, EINVAL, "a host name that is not a plain name");
 	memcpy(p->session, h->session, sizeof(p->session));
 	p->root = session_directory(p, h->host);
 	if (p->root < 0)
@@ -255,7 +255,7 @@ static int open_source(struct relay_peer *p)
 	int rc;
 
 	if (!text_in(p->in.name, sizeof(p->in.name)) || !ctf_name_is_plain(p->in.name))
-		return refuse(p, EINVAL, "a name of a trace that is no plain name");
+		return refuse(p, EINVAL, "a trace name that is not a plain name");
 	if (source_find(p, p->head.source))
 		return refuse(p, EPROTO, "a trace is opened twice");
 	if (p->sources.len >= p->relay->limits.sources)
@@ -312,7 +312,7 @@ static int data_begin(struct relay_peer *p)
 	if (!s)
 		return refuse(p, EPROTO, "data of a trace that is not open");
 	if (!text_in(d->file, sizeof(d->file)) || !ctf_name_is_plain(d->file))
-		return refuse(p, EINVAL, "a name of a file that is no plain name");
+		return refuse(p, EINVAL, "a file name that is not a plain name");
 	if (is_over_limit(p, p->left))
 		return refuse_bytes(p);
 	p->to = NULL;
@@ -457,8 +457,9 @@ static int head_check(struct relay_peer *p)
 	    (p->head.type == RELAY_HELLO) == p->greeted)
 		return refuse(
 			p, EPROTO,
-			p->greeted ? "a message that is none"
-				   : "this is a relay of pantrace; the other end is no recorder");
+			p->greeted
+				? "a message that is none"
+				: "this is a relay of pantrace; the other end is not a recorder");
 	kind = &kinds[p->head.type];
 	if (p->head.size < kind->size || (!kind->more && p->head.size != kind->size) ||
 	    p->head.size > 2ull << 30)

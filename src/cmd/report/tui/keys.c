@@ -298,7 +298,7 @@ const struct tui_key tui_keys[] = {
 	{{{'I'}, IN(TABLE), "I", "the other way round"}, turn},
 	{{{KEY_RIGHT}, IN_TEXT, "Right", "to the right, in long lines"}, rightwards},
 	{{{KEY_LEFT}, IN_TEXT, "Left", "to the left"}, leftwards},
-	{{{KEY_CONTROL('L')}, EVERYWHERE, "Ctrl-L", "draw the screen anew"}, redraw},
+	{{{KEY_CONTROL('L')}, EVERYWHERE, "Ctrl-L", "redraw the screen"}, redraw},
 	{{{KEY_ESCAPE, KEY_BACKSPACE}, EVERYWHERE, "Esc", "back", "Esc Back"}, leave},
 	{{{'q'}, EVERYWHERE, "q", "back; in the first table: quit", "q Quit"}, leave_or_quit},
 	{{{KEY_F10}, EVERYWHERE, "F10", "quit, as Ctrl-C does"}, quit},

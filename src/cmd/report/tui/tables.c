@@ -199,7 +199,7 @@ static const char *function_here(struct tui *t)
 	const char *const name = view_function(v, v->rows.items[v->selected].row);
 
 	if (!name)
-		tui_say(t, "this row is no function");
+		tui_say(t, "this row is not a function");
 	return name;
 }
 
