@@ -92,10 +92,14 @@ static const struct {
 static int check_tracer(const struct record_run *run)
 {
 	const char *const tracer = run->request->tracer;
+	int err;
 
 	for (size_t i = 0; tracer && !run->request->lasting && i < ARRAY_SIZE(unrecordable); i++) {
 		if (!glob_match(unrecordable[i].tracers, tracer))
 			continue;
+		err = kernel_tracer_check(run->kernel, run->diag, tracer);
+		if (err)
+			return err;
 		diag_error(run->diag, NO_SPAN, "the tracer '%s' cannot be recorded: %s", tracer,
 			   unrecordable[i].why);
 		diag_hint(run->diag, "%s", unrecordable[i].hint);
