@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contexts: what a session wants to know with every event. They are put behind the event's id when
+ * Contexts: what a session wants to know with every event. They are put after the event's id when
  * it is recorded, not when it is read: most come from what a thread keeps of itself.
  */
 #ifndef PANTRACE_LIB_CONTEXT_H

@@ -172,7 +172,7 @@ static void put_field(FILE *file, const struct pantrace_field_type *field, size_
 
 	fputs("\t\t", file);
 	if (type == PANTRACE_T_STRUCT) {
-		fputs("struct {\n", file); /* its name is behind its members: put_event() */
+		fputs("struct {\n", file); /* its name is after its members: put_event() */
 		return;
 	} else if (type == PANTRACE_T_STRING) {
 		fputs("string { encoding = UTF8; } _", file);

@@ -14,7 +14,7 @@
 struct pt_ctf_clock {
 	const char *name, *description;
 	uint64_t hz;
-	int64_t offset_s; /* its 0: so many seconds and ticks behind the epoch */
+	int64_t offset_s; /* its 0: so many seconds and ticks after the epoch */
 	uint64_t offset;
 	bool absolute; /* that is known */
 };

@@ -3,7 +3,7 @@
  * Makes CTF packets of the rings as they are: only the header is made anew. A sub-buffer that is
  * still being written gives a packet of what it holds so far; its rest becomes another packet. What
  * babeltrace2 refuses is corrected here: times that go back between packets, sizes that are not set
- * yet, zeros behind the last packet.
+ * yet, zeros after the last packet.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -151,7 +151,7 @@ __attribute__((noinline, used)) void pt_emit_rest(const struct pantrace_event *e
  *	rdi event	rsi record	r8 size		rcx session
  *	r11 ring	r10 sub-buffer	rdx time	r9 and rax: what is at hand
  *
- * rdtsc begins when all that is before it is done, and nothing behind it begins before it is
+ * rdtsc begins when all that is before it is done, and nothing after it begins before it is
  * through, 7.5 ns. So an instruction costs the sixth of a cycle that it takes to be issued, a
  * branch a half, and one that is taken nearly a whole one (bench/user/floor.c); the chain of loads
  * to the position begins as early as can be, and what is not part of it, the contexts above all, is

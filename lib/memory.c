@@ -213,7 +213,7 @@ static bool extend(struct pantrace_shm *shm, uint32_t i, uint64_t n)
 }
 
 /*
- * Frees what is behind the first KEEP bytes. A writer that has seen the old `had` is in a critical
+ * Frees what is after the first KEEP bytes. A writer that has seen the old `had` is in a critical
  * section, which restarts, or has claimed the ring.
  */
 static void give_back(const struct pt_settings *set, struct pantrace_shm *shm, uint32_t i,

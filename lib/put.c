@@ -27,7 +27,7 @@ static inline __attribute__((always_inline)) unsigned char *put_sixteen(unsigned
 
 /*
  * In one pass: another thread may change the string meanwhile; the copy always ends with its own
- * NUL. Bytes behind the NUL are overwritten by the next field.
+ * NUL. Bytes after the NUL are overwritten by the next field.
  */
 unsigned char *pantrace_put_string(unsigned char *to, unsigned char *end, const char *string)
 {

@@ -93,7 +93,7 @@ static inline struct rseq *rseq_area(void)
 	"	movq (%[ring]), %[n]\n"
 
 /*
- * Room for TOTAL bytes, with MARGIN bytes behind them that may be written over. Then TO is the byte
+ * Room for TOTAL bytes, with MARGIN bytes after them that may be written over. Then TO is the byte
  * before the event, and xmm0 what is to be published. A sub-buffer has none where it begins: there
  * a packet begins, and so it does in a ring that was never written.
  */
@@ -141,7 +141,7 @@ static inline struct rseq *rseq_area(void)
 	"6:\n"
 
 /*
- * Copies the record of SIZE bytes (more than 8) behind the last one of this CPU and publishes it.
+ * Copies the record of SIZE bytes (more than 8) after the last one of this CPU and publishes it.
  * STALE: the session is not the one any more that had this GENERATION, to which the record belongs.
  */
 static inline enum outcome section_record(struct pt_session *session, uint32_t generation,
@@ -182,7 +182,7 @@ static inline enum outcome section_record_at(struct pt_session *session, uint32_
 
 /*
  * The record with HEAD in place of its first 12 bytes: id and contexts, HEAD_SIZE bytes, which were
- * stored in eights from 12 up to SPLIT, and in fours or eights from there on. Up to 7 bytes behind
+ * stored in eights from 12 up to SPLIT, and in fours or eights from there on. Up to 7 bytes after
  * both are read, and written behind the event. EXPIRED: it is later than UNTIL.
  */
 static inline enum outcome section_contexts(struct pt_session *session, uint32_t generation,

@@ -239,7 +239,7 @@ static void name_read(struct pt_known *known)
 static const struct {
 	uint64_t config;
 	uint32_t context;
-	unsigned int period; /* 1: each is a sample, in a ring behind the page */
+	unsigned int period; /* 1: each is a sample, in a ring after the page */
 	size_t size;
 } counters[PT_COUNTERS] = {
 	[PT_COUNTER_SWITCHES] = {PERF_COUNT_SW_CONTEXT_SWITCHES, BIT(CONTEXT_SWITCHES), 0, PAGE},

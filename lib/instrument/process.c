@@ -184,8 +184,7 @@ int fexecve(int fd, char *const arguments[], char *const environment[])
 	return failed("");
 }
 
-/* The arguments behind FIRST up to NULL, in memory of the caller's frame; LIST is behind NULL then.
- */
+/* The arguments after FIRST up to NULL, in memory of the caller's frame; LIST is then past them. */
 #define ARGUMENTS(first, list, ret)                        \
 	do {                                               \
 		size_t n_ = 1;                             \

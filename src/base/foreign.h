@@ -4,7 +4,7 @@
  * whatever a traced process has named.
  *
  * Every level is opened by descriptor and no symbolic link is followed, so that nothing can be
- * exchanged between a look and the use. What is no regular file is not opened at all: opening a
+ * exchanged between a look and the use. What is not a regular file is not opened at all: opening a
  * FIFO or a device may wait, or have effects. Names here are those of one level, without a slash.
  * Whose a file is and how large, the caller compares with what *ret_stat says.
  */
@@ -40,11 +40,11 @@ int foreign_read(int at, const char *name, size_t limit, char **ret_data, size_t
  */
 int foreign_open(const char *path, struct stat *ret_stat);
 /*
- * A file to be written anew, with MODE if there is none. The last level is no link, except below
+ * A file to be written anew, with MODE if there is none. The last level is not a link, except below
  * /dev, where links (stdout, fd/3) are the system's own. -EACCES: in a directory that everybody can
  * write to lies one that another user has made (Linux refuses that, too, where fs.protected_regular
- * is on), or a further name of one. What is no regular file is written to. Returns a descriptor or
- * -errno.
+ * is on), or a further name of one. What is not a regular file is written to. Returns a descriptor
+ * or -errno.
  */
 int foreign_create(const char *path, mode_t mode);
 /* The same, but what is in it stays; -EBUSY while another process, too, has it from here. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/glob.h"
 
-/* Matches one [class] at *pattern and moves behind it; an unclosed '[' is a plain character. */
+/* Matches one [class] at *pattern and moves after it; an unclosed '[' is a plain character. */
 static bool match_class(const char **pattern, char c)
 {
 	const char *p = *pattern + 1;

@@ -20,7 +20,7 @@
  * they never reach a terminal raw;
  * - an integer beyond 2^53 - 1 in either direction is a string of its digits. JSON's numbers are
  * doubles for many readers (JavaScript,
- *   jq before 1.7), which would round it without a word (RFC 7493, 2.2);
+ *   jq before 1.7), which would round it silently (RFC 7493, 2.2);
  * - what no number is (NaN, infinity) is null.
  */
 #ifndef PANTRACE_BASE_JSON_H

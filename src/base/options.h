@@ -127,7 +127,7 @@ int options_command(const struct command_spec *spec, int *argc, char **argv, cha
 void options_release(const struct command_spec *spec, void *values);
 void options_help(const struct command_spec *spec, FILE *out);
 /*
- * What `--help-complete WORD...` prints, given the words behind the command's name, the last of
+ * What `--help-complete WORD...` prints, given the words after the command's name, the last of
  * them still being written: lines "word<TAB>help" that may stand in its place, and "@KIND<TAB>word"
  * for what only the caller knows: KIND is the word of the option table or the synopsis (PID, FILE,
  * TRACEPOINT), or ARGUMENTS for the words of a command behind "--".

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * pantrace kvm: what `record` and `report` know of virtual machines, by the words of perf kvm. Each
- * is one of their command lines; what stands behind the word goes on to them.
+ * is one of their command lines; what follows the word goes on to them.
  */
 #include "cmd/kvm.h"
 

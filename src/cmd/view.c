@@ -75,7 +75,7 @@ static void look(struct drawn *d, bool ret_has[COMMANDS])
 			continue;
 		ret_has[BY_HEATMAP] = true;
 		ret_has[BY_TIMELINE] |= states_know(r->kind) || spans_know(r->kind);
-		/* of other events than samples, where they were is no stack */
+		/* of other events than samples, where they were is not a stack */
 		ret_has[BY_FLAME] |=
 			recording_stack(r, &stack) && (r->kind->is_sample || stack.len > 1);
 		if (ret_has[BY_TIMELINE] && ret_has[BY_FLAME])

@@ -9,7 +9,7 @@ struct record {
 	const struct action *action;
 	const u8 *payload; /* holds action->payload->size bytes, zero-padded */
 	u32 used; /* bytes that were sent */
-	const struct action *next; /* of the record behind it, NULL = unknown */
+	const struct action *next; /* of the record after it, NULL = unknown */
 };
 
 /* False if the record's action does not exist (no program of ours sends such a record). */

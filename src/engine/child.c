@@ -209,7 +209,7 @@ static int wait_stop(struct child *c, int wanted)
 
 #if defined(__x86_64__)
 #define HAVE_ENTRY_BREAKPOINT 1
-/* int3 replaces the first byte; after the trap the instruction pointer is behind it. */
+/* int3 replaces the first byte; after the trap the instruction pointer is after it. */
 static long with_breakpoint(long word)
 {
 	return (word & ~0xffL) | 0xcc;

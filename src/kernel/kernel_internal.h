@@ -13,7 +13,7 @@
 struct ksyms;
 
 struct address_range {
-	u64 start, end; /* end: the first address behind it */
+	u64 start, end; /* end: the first address after it */
 };
 
 /* kprobe_blacklist.c */

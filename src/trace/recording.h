@@ -119,7 +119,7 @@ struct recording_reader {
 		    struct recording **ret);
 	/*
 	 * Goes on to the next event: sets ns and kind. False: the end; in a recording that grows,
-	 * for now. Damage is told.
+	 * for now. Damage is reported.
 	 */
 	bool (*next)(struct recording *r, struct diag *d);
 	/* A field of the event or, unless only a field is meant, comm, pid, tid or cpu. */
@@ -249,7 +249,7 @@ bool recorded_number(struct recording *r, const char *name, s64 *ret);
 /* One that is text; without a NUL. */
 bool recorded_text(struct recording *r, const char *name, const char **ret, size_t *ret_size);
 /*
- * Its event's line, to standard output; in text behind one of events that are missing before it.
+ * Its event's line, to standard output; in text after one of events that are missing before it.
  * 0 or -errno of a write.
  */
 int recording_print(struct recording *r);

@@ -63,8 +63,7 @@ const char *answer_for(struct answers *a, const char *session, const char *line,
 		answer = answer_make(a, rule, line, d, &rc);
 		hashmap_puts(&a->known, key, (void *)answer);
 		a->nr_known[trusted]++;
-		if (rc &&
-		    rc != -EBADMSG) { /* that is no event, and says nothing about the predicate */
+		if (rc && rc != -EBADMSG) { /* which would not be the predicate's fault */
 			*ret_rc = -EINVAL;
 			a->refused++;
 		}

@@ -32,7 +32,7 @@ int user_runtime(char *ret, size_t size)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* PATH as a directory of our user's with just this mode; the last level is no link. */
+/* PATH as a directory of our user's with just this mode; the last level is not a link. */
 static int own_directory(const char *path, mode_t mode)
 {
 	int fd, rc = 0;

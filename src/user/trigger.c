@@ -34,7 +34,7 @@ static int bad(const char *text, struct diag *d)
 	return -EINVAL;
 }
 
-/* "> NUMBER UNIT" behind the parenthesis. */
+/* "> NUMBER UNIT" after the parenthesis. */
 static bool bound_parse(const char *p, double *ret, const char **ret_unit)
 {
 	char *end;
@@ -86,7 +86,7 @@ static int parse_latency(const char *inside, size_t n, const char *behind, struc
 	return -EINVAL;
 }
 
-/* ">= NUMBER%" or ">= BYTES" behind the parenthesis. */
+/* ">= NUMBER%" or ">= BYTES" after the parenthesis. */
 static int parse_of_session(const char *inside, size_t n, const char *behind, struct trigger *t)
 {
 	static const struct {
@@ -444,7 +444,7 @@ static bool latency_passed(struct trigger *t, const struct happened *e)
 	return false;
 }
 
-/* How many ends are overdue; each is told once. */
+/* How many ends are overdue; each is reported once. */
 static u32 overdue(struct trigger *t, u64 now)
 {
 	u32 late = 0;

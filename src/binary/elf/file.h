@@ -34,7 +34,7 @@ bool elf_file_is_dynamic(const struct elf_file *f); /* ET_DYN */
 void elf_file_set_debug_path(struct elf_file *f, const char *path);
 /*
  * Where debuginfod's client keeps its files (debuginfod_find_debuginfo(3)): one place after the
- * other, "" where the environment does not name one, NULL behind the last. free() it.
+ * other, "" where the environment does not name one, NULL after the last. free() it.
  */
 char *debuginfod_folder(u32 i);
 /* It is the kernel: pointers of its debug information are the kernel's. Before types are read. */
@@ -74,7 +74,7 @@ int elf_file_offset(struct elf_file *f, u64 address, u64 *ret_offset);
 int elf_file_address(struct elf_file *f, u64 offset, u64 *ret_address);
 /*
  * The same for a file of debug information alone, which has no code, nor says where that was in
- * the program's file: AT bytes behind the begin of a mapping of SIZE bytes. -ENOENT: that is not
+ * the program's file: AT bytes after the begin of a mapping of SIZE bytes. -ENOENT: that is not
  * the size of its one segment of code. -EINVAL: it has its code.
  */
 int elf_file_mapped_address(struct elf_file *f, u64 size, u64 at, u64 *ret_address);

@@ -2,7 +2,7 @@
 /*
  * Files that are not linked yet, which modules of the kernel are (ET_REL): their sections have no
  * addresses, and what refers to them waits in tables of relocations (System V ABI, "Relocation").
- * We lay the sections out, one behind the other where the kernel has modules, and put the addresses
+ * We lay the sections out, one after the other where the kernel has modules, and put the addresses
  * into our copy of the debug information. Then a module is read as any other file.
  */
 #include "arch/arch.h"

@@ -3,7 +3,7 @@
  * Compressed debug sections (System V ABI, "Section Compression"; the older ".zdebug_", which
  * begins with "ZLIB" and a big-endian size). libdw unpacks those of linked programs as it needs
  * them. Where it cannot (zstd), or their bytes have to be changed first (relocations), a copy of
- * the file is made in memory with all of them unpacked behind its end.
+ * the file is made in memory with all of them unpacked after its end.
  */
 #include <zlib.h>
 #include <zstd.h>

@@ -46,7 +46,7 @@ static u8 *read_at(int fd, u64 offset, size_t n)
 	return NULL;
 }
 
-/* The end stands before a comment of the size that it names. False: this is no archive. */
+/* The end stands before a comment of the size that it names. False: this is not an archive. */
 static bool find_directory(int fd, u64 len, u64 *ret_offset, u32 *ret_size)
 {
 	const size_t n = MIN(len, (u64)END_SIZE + MAX_COMMENT);

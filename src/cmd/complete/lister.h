@@ -14,7 +14,7 @@ struct lister {
 	const struct completion *c;
 	/* "sched:sched_waking,", "p:"; put in front of each name that is offered */
 	const char *prefix;
-	const char *rest; /* of the word behind the prefix */
+	const char *rest; /* of the word after the prefix */
 	size_t skip; /* bytes to skip at the start of each name: "kprobe:" */
 	struct hashmap seen;
 	struct arena arena;

@@ -79,7 +79,7 @@ static int add_event(void *arg, const char *system, const char *event)
 	return 0;
 }
 
-/* One part of the list. False: nothing is called so, or it is no name. */
+/* One part of the list. False: nothing is called so, or it is not a name. */
 static bool expand_one(struct tpoint *t, struct kernel *k, char *word)
 {
 	char *colon = strchr(word, ':');

@@ -51,7 +51,7 @@ struct hist_spec {
 	const struct hist_definition *definition;
 	const char *shown; /* the event's name in titles; NULL = system:event */
 	bool has_latency; /* set before it is resolved: `latency` is a field */
-	const char *filter; /* the text behind "if"; NULL = none */
+	const char *filter; /* the text after "if"; NULL = none */
 	struct expr *condition; /* it, resolved (lang/predicate/) */
 };
 
@@ -67,7 +67,7 @@ int hist_spec_parse(struct arena *a, struct diag *d, const char *text, bool has_
  */
 int hist_spec_resolve(struct hist_spec *s, struct diag *d, struct type_store *store,
 		      const struct type *record);
-/* A field of the event that is no number. */
+/* A field of the event that is not a number. */
 bool hist_member_is_string(const struct type_member *m);
 /*
  * "sched:sched_switch keys=next_comm vals=hitcount sort=hitcount size=2048": the title of the

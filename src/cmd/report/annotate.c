@@ -18,7 +18,7 @@
 
 /* A program or library. */
 struct object {
-	struct elf_file *elf; /* NULL = not to be had */
+	struct elf_file *elf; /* NULL = it cannot be read */
 	char *directory; /* where it was compiled; NULL = unknown */
 };
 

@@ -50,7 +50,7 @@ struct reading {
 
 /*
  * Reads everything. If that makes a table, *ret gets it; it is empty if there is nothing to show.
- * What is wrong is told, and the returned exit code says so. reading_release() in any case.
+ * What is wrong is reported, and the returned exit code says so. reading_release() in any case.
  */
 enum exit_code reading_run(struct reading *r, const struct asked *asked, char **paths,
 			   struct report_table *ret);

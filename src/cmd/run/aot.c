@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The file: the binary as it is │ magic │ text of the script, NUL │ { name, NUL, text, NUL } of
- * each file that it reads │ struct trailer. What is behind the sections of an ELF file is nobody's.
+ * each file that it reads │ struct trailer. What is after the sections of an ELF file is nobody's.
  * The magic before the texts tells a program that was cut short from the plain binary.
  */
 #include "cmd/run/aot.h"

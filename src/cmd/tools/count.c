@@ -23,7 +23,7 @@
 
 #define PID_OFFSET 4 /* of common_pid */
 #define IP_OFFSET \
-	8 /* of ip in struct ftrace_entry, behind the common fields (include/linux/trace_events.h, \
+	8 /* of ip in struct ftrace_entry, after the common fields (include/linux/trace_events.h, \
 	     trace_entries.h) */
 
 struct counter {

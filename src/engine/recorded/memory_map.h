@@ -18,7 +18,7 @@ const struct script_map *memory_map_info(const struct memory_map *m);
 u32 memory_map_key_size(const struct memory_map *m);
 /* The value, or NULL. */
 u8 *memory_map_lookup(struct memory_map *m, const void *key);
-/* The byte at `offset` of an array map's first value; NULL if it is no array or smaller. */
+/* The byte at `offset` of an array map's first value; NULL if it is not an array or smaller. */
 u8 *memory_map_direct(struct memory_map *m, u32 offset);
 /* flags: BPF_ANY, BPF_NOEXIST, BPF_EXIST. 0, -EEXIST, -ENOENT, -E2BIG (full). */
 int memory_map_update(struct memory_map *m, const void *key, const void *value, u64 flags);

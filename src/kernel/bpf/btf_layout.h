@@ -31,7 +31,7 @@ extern const struct btf_kind_size {
 } btf_kind_sizes[32];
 
 /*
- * Of the type with all that stands behind it; 0: a kind that is not known, so that what follows
+ * Of the type with all that follows it; 0: a kind that is not known, so that what follows
  * cannot be found.
  */
 static inline size_t btf_type_size(const struct btf_type *t)

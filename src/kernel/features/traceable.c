@@ -9,7 +9,7 @@
 
 #define MAX_LIST ((size_t)64 << 20)
 /*
- * ftrace's call stands behind a landing pad (endbr64, bti, pac) and what was put there for other
+ * ftrace's call follows a landing pad (endbr64, bti, pac) and what was put there for other
  * patches.
  */
 #define MAX_SITE_OFFSET 32

@@ -143,7 +143,7 @@ static int load_program(int buffer, const struct layout *l)
 
 	*at++ = MOV_REG(CTX, BPF_REG_1);
 	*at++ = LOAD(SYMBOL, CTX, 8); /* struct bpf_iter__ksym: meta, ksym */
-	*at = JUMP(BPF_JEQ, SYMBOL, 0, TO_END), at++; /* behind the last one */
+	*at = JUMP(BPF_JEQ, SYMBOL, 0, TO_END), at++; /* after the last one */
 	*at++ = INSN(BPF_LD | BPF_DW | BPF_IMM, OUT, BPF_PSEUDO_MAP_VALUE, 0, buffer);
 	*at++ = INSN(0, 0, 0, 0, 0);
 	*at++ = LOAD_SIZED(BPF_W, BPF_REG_1, SYMBOL, l->offsets[SHOW_VALUE]);

@@ -32,7 +32,7 @@ enum ksym_naming {
 struct kernel_symbol {
 	const char *name, *module; /* module NULL = vmlinux; both are valid as long as the ksyms */
 	u64 address; /* of the symbol's start */
-	u64 end; /* the first address behind it, as the kernel counts it */
+	u64 end; /* the first address after it, as the kernel counts it */
 };
 
 /* The symbol that contains address. False: there is none, or no addresses are known. */
@@ -58,10 +58,10 @@ struct kernel_function {
 typedef int (*kernel_function_fn)(void *arg, const struct kernel_function *f);
 /*
  * The functions one of whose names matches the glob (NULL = all), in the order of addresses; fn
- * returning non-zero ends, and is returned. Each is told once, or, without addresses, once for each
- * name. Left out are BPF programs and trampolines, what compilers and linkers put beside functions
- * (padding, cold parts), and code that ran at boot and is gone. Returns -errno if nothing can be
- * read.
+ * returning non-zero ends, and is returned. Each is reported once, or, without addresses, once for
+ * each name. Left out are BPF programs and trampolines, what compilers and linkers put beside
+ * functions (padding, cold parts), and code that ran at boot and is gone. Returns -errno if
+ * nothing can be read.
  */
 int ksyms_each_function(struct ksyms *ks, const char *glob, kernel_function_fn fn, void *arg);
 

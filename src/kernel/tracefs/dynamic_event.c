@@ -62,7 +62,7 @@ static const char *kernel_name(struct dynamic_events *set, enum dynamic_kind kin
 		n = (size_t)snprintf(base, sizeof(base), "%s_", set->group);
 	else if (isdigit((unsigned char)*shown) || !*shown)
 		base[n++] = '_';
-	/* Room for a number behind it. */
+	/* Room for a number after it. */
 	for (const char *p = shown; *p && n < NAME_MAX_LEN - 6; p++)
 		base[n++] = isalnum((unsigned char)*p) ? *p : '_';
 	base[n] = '\0';

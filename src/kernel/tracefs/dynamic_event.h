@@ -53,7 +53,7 @@ void dynamic_events_release(struct dynamic_events *set);
 void dynamic_events_leave(struct dynamic_events *set);
 /*
  * Defines one. shown: any text; the kernel's name is made of it (other characters than [A-Za-z0-9_]
- * become '_', a number is appended to what is there already). tail: what stands behind the name. A
+ * become '_', a number is appended to what is there already). tail: what follows the name. A
  * refusal becomes a diagnostic under the user's words. *ret lives as long as the set.
  */
 int dynamic_events_define(struct dynamic_events *set, enum dynamic_kind kind, const char *shown,

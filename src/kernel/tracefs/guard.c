@@ -66,7 +66,7 @@ static void set_title(const char *title)
 }
 
 /*
- * The socket was closed without a word: the owner is exiting. Its files are closed, the process may
+ * The socket was closed silently: the owner is exiting. Its files are closed, the process may
  * still exist.
  */
 static bool owner_was_killed(void)
@@ -181,7 +181,7 @@ bool guard_take_over(struct kernel *k)
 	 */
 	if (!k->guard_pid || clock_poll(&end, 1, 0) || getpid() == 1)
 		return false;
-	close(k->guard_line); /* ended without a word, as if it had been killed */
+	close(k->guard_line); /* ended silently, as if it had been killed */
 	k->guard_pid = 0;
 	return true;
 }

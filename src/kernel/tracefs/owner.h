@@ -30,7 +30,7 @@ struct tracefs_owner tracefs_owner_self(void);
 void tracefs_owner_name(const struct tracefs_owner *o, char separator,
 			char ret[TRACEFS_OWNER_NAME]);
 /*
- * Does the name begin with an owner's? *ret_rest (may be NULL): what stands behind it ("", "/x",
+ * Does the name begin with an owner's? *ret_rest (may be NULL): what follows it ("", "/x",
  * "_x", "-2").
  */
 bool tracefs_owner_parse(const char *name, struct tracefs_owner *ret, const char **ret_rest);

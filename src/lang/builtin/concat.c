@@ -34,7 +34,7 @@ static void lower_concat(struct lower *l, struct expr *call, struct value *ret)
 {
 	const u32 size = call->type->size;
 	/*
-	 * The second string is written in full behind the first; what exceeds size is cut off
+	 * The second string is written in full after the first; what exceeds size is cut off
 	 * afterwards.
 	 */
 	const u32 room = ALIGN_UP(2 * size, 8u);

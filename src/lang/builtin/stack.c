@@ -166,7 +166,7 @@ static u32 block_count(u32 depth)
 	return (depth + HASH_BLOCK - 1) / HASH_BLOCK;
 }
 
-/* Zeros behind the last frame, at least up to the end of its block. */
+/* Zeros after the last frame, at least up to the end of its block. */
 static void fill_block(struct lower *l, ir_reg stack, ir_reg count, u32 depth)
 {
 	const ir_reg end =

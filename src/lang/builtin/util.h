@@ -81,7 +81,7 @@ ir_reg aggregate_hist_bucket(struct ir_function *f, ir_reg n, u32 bits);
 ir_reg aggregate_lhist_bucket(struct ir_function *f, ir_reg n, s64 min, s64 max, s64 step);
 ir_reg aggregate_llhist_bucket(struct ir_function *f, ir_reg n, const struct llhist *h);
 /*
- * For all rows of aggregations: checks the number; checks that the call stands behind `@m =`; finds
+ * For all rows of aggregations: checks the number; checks that the call follows `@m =`; finds
  * the element of the map (jumps to `end` if there is none; bucket 0 = not a histogram); finishes.
  */
 bool aggregate_check_number(struct check *c, struct expr *call);

@@ -410,7 +410,7 @@ static void check_comptime(struct check *c, struct expr *e)
 	check_expr(c, e->left);
 	if (!check_known(c, e->left))
 		return;
-	if (typeinfo_type(e->left)) { /* its value is known, but it is no literal */
+	if (typeinfo_type(e->left)) { /* its value is known, but it is not a literal */
 		e->type = e->left->type;
 		e->space = e->left->space;
 		return;

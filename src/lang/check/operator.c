@@ -168,7 +168,7 @@ static void refuse_fold(struct check *c, struct expr *e, __int128 right)
 			   UINT64_MAX);
 }
 
-/* 1 << 63 is not negative, and 7 / 0 is no number. */
+/* 1 << 63 is not negative, and 7 / 0 is not a number. */
 static void fold_two_literals(struct check *c, struct expr *e, __int128 a, __int128 b)
 {
 	__int128 value;

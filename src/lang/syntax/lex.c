@@ -488,7 +488,7 @@ static struct token lex_header_character(struct lexer *l)
 			      .text = arena_strndup(l->arena, l->text + begin, l->pos - begin)};
 }
 
-/* 'a', '\n': what is longer ('ab') is no number. */
+/* 'a', '\n': what is longer ('ab') is not a number. */
 static bool is_plain_character(const struct lexer *l)
 {
 	return at(l, 1) == '\\' ? at(l, 3) == '\'' || lex_is_name(at(l, 3))

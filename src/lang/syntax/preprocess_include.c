@@ -328,7 +328,7 @@ static bool open_predefined(struct preprocessor *pp, struct span at, const char 
 		f = arena_new(pp->arena, struct included_file);
 		f->path = path;
 		f->is_system = true;
-		f->directory = pp->kernel_directories - 1; /* #include_next begins behind */
+		f->directory = pp->kernel_directories - 1; /* #include_next begins after */
 		remember(pp, f, text, strlen(text));
 	}
 	if (!was_read(pp, f))

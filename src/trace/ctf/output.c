@@ -69,7 +69,7 @@ int ctf_output_open(const struct ctf_output_options *options, struct diag *d,
 	return 0;
 }
 
-/* NAME-PID, with a number behind when that is taken (an exec, a second session). */
+/* NAME-PID, with a number appended when that is taken (an exec, a second session). */
 static void source_name(const struct ctf_output *o, struct ctf_source *s)
 {
 	const struct pantrace_shm *h = pantrace_reader_header(s->reader);
@@ -159,7 +159,7 @@ static int put_objects(struct ctf_sink *sink, struct ctf_source *s)
 }
 
 /*
- * What a ring can hold at a time, and word of losses before and behind it: a program that is faster
+ * What a ring can hold at a time, and word of losses before and after it: a program that is faster
  * than we are, or means harm, does not keep us from the others.
  */
 static u32 packets_max(const struct ctf_source *s)

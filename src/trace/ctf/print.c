@@ -384,7 +384,7 @@ int ctf_print(struct ctf_printer *p, const struct ctf_event *event, struct ctf_c
 		p->out.len = (size_t)(to + p->packet_text.len - p->out.data);
 		run(p, event, program, c);
 	}
-	if (c->failed) { /* half an event is no event */
+	if (c->failed) { /* half an event is not an event */
 		p->out.len = begin;
 		p->last_ns = last;
 		p->has_last = had_last;

@@ -33,7 +33,7 @@ struct ctf_printer;
 /* fd -1: lines stay in ctf_print_out(), for who takes them. */
 struct ctf_printer *ctf_printer_new(const struct ctf_print_options *options, int fd);
 /*
- * Prints one event; *c ends behind it. Nothing is printed of an event that is cut short
+ * Prints one event; *c ends after it. Nothing is printed of an event that is cut short
  * (c->failed). 0, or -errno of a write.
  */
 int ctf_print(struct ctf_printer *p, const struct ctf_event *event, struct ctf_cursor *c);

@@ -218,7 +218,7 @@ static int fields_of(const struct ctf_type *t, recorded_name_fn *fn, void *arg)
 	return rc;
 }
 
-/* What is behind dots is not looked at. */
+/* What is after dots is not looked at. */
 static int ctf_each_field(struct recording *r, recorded_name_fn *fn, void *arg)
 {
 	const struct ctf_set *const set = ctf_of(r)->set;

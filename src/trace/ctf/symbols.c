@@ -178,7 +178,7 @@ void ctf_symbols_put(struct ctf_symbols *s, struct ctf_trace *trace, s64 ns, u64
 		     struct strbuf *out)
 {
 	struct objects *o = objects_of(s, trace);
-	/* addresses are behind calls: the call is what is meant */
+	/* addresses are after calls: the call is what is meant */
 	struct loaded *l = loaded_at(o, ns, address - 1);
 	const char *slash;
 	struct elf_symbol symbol;

@@ -205,7 +205,7 @@ static void names_free(struct names *n)
 	vector_free(n);
 }
 
-/* -1: no file of packets, or one that cannot be read, which is told. */
+/* -1: no file of packets, or one that cannot be read, which is reported. */
 static int stream_file(struct ctf_set *set, const char *path, struct diag *d)
 {
 	int fd;

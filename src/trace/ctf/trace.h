@@ -43,7 +43,7 @@ struct ctf_stream {
 	u8 *window;
 	u64 window_at, window_len, window_room;
 	u64 packet; /* offset of the current packet, bytes */
-	u64 packet_end; /* offset behind it */
+	u64 packet_end; /* offset after it */
 	u64 context_at; /* of the packet context, bits of the packet */
 	struct ctf_cursor at; /* in the packet: the next event */
 	u64 clock; /* last value */
@@ -85,7 +85,7 @@ struct ctf_set *ctf_set_new(const struct ctf_options *options);
 /* 0 or -errno with the reason in d. -ENOENT: no trace there (live: not yet). */
 int ctf_set_add(struct ctf_set *set, const char *path, struct diag *d);
 /*
- * 1: the next event; 0: nothing more (live: for now). Damage is told in d and does not end the
+ * 1: the next event; 0: nothing more (live: for now). Damage is reported in d and does not end the
  * others.
  */
 int ctf_set_next(struct ctf_set *set, struct ctf_event *ret, struct diag *d);

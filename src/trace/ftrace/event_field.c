@@ -24,7 +24,7 @@ const u8 *event_member_bytes(const struct type_member *m, const struct page_even
 		if (offset > e->size || size > e->size - offset)
 			return NULL;
 	} else if (!size && m->type->kind == TYPE_ARRAY) {
-		size = e->size - offset; /* what is behind the others */
+		size = e->size - offset; /* what is after the others */
 	}
 	*ret_size = size;
 	return e->data + offset;

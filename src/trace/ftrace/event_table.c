@@ -180,7 +180,7 @@ static struct event_info *make(struct event_table *t, u32 id, const char *system
 /*
  * An event probe's print format does not say what the kernel's own printer does
  * (print_eprobe_event()): of which event it is. The definition has it: "e:GROUP/NAME SYSTEM.EVENT
- * arguments". NULL: it is no event probe.
+ * arguments". NULL: it is not an event probe.
  */
 static const char *find_probed(struct event_table *t, const struct event_info *e, const char *name)
 {

@@ -20,7 +20,7 @@
 struct function_args {
 	struct btf_source *btf; /* NULL: "()" */
 	struct type_store *types; /* that the types of btf are of */
-	/* without " [NAME]" behind the number of an enumerator, as 6.15 to 6.18 print them */
+	/* without " [NAME]" after the number of an enumerator, as 6.15 to 6.18 print them */
 	bool bare_enums;
 	struct hashmap functions; /* name -> type of the function, &none = unknown */
 };

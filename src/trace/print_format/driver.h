@@ -14,7 +14,7 @@ enum part_style {
 	PART_DECIMAL,
 	PART_HEX, /* 0x... */
 	PART_BLOCKS_6, /* 0 blocks are 256 (SBC-2, READ(6)) */
-	/* parameter list length -> block descriptors of 16 bytes behind a head of 8 */
+	/* parameter list length -> block descriptors of 16 bytes after a head of 8 */
 	PART_UNMAP_REGIONS,
 };
 

@@ -10,7 +10,7 @@ struct compiler {
 	struct pf_parser parser;
 	VECTOR(struct pf_op) ops;
 	const char *format; /* what is left of the format string */
-	bool ends; /* "%c" of a constant 0 was read: nothing behind it is text any more */
+	bool ends; /* "%c" of a constant 0 was read: nothing after it is text any more */
 	bool is_part; /* of a text that ends so */
 	/* of kprobe_events ...: the address at the front is a symbol, strings may be faults */
 	bool is_probe;
@@ -119,7 +119,7 @@ static void parse_conversion(struct compiler *c, struct pf_spec *s)
 	case 'p':
 		s->conversion = 'p';
 		s->size = 8;
-		/* As vsnprintf() does: all letters and digits behind it belong to it. */
+		/* As vsnprintf() does: all letters and digits after it belong to it. */
 		for (; isalnum((unsigned char)*c->format); c->format++)
 			if (n < sizeof(s->pointer) - 1)
 				s->pointer[n++] = *c->format;

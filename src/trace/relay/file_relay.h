@@ -39,7 +39,7 @@ struct file_relay {
 void file_relay_init(struct file_relay *r, const char *to, const char *name);
 /* Connects. 0 or -errno with a diagnostic. */
 int file_relay_open(struct file_relay *r, struct diag *d);
-/* The first error, which is told once; 0 = none. */
+/* The first error, which is reported once; 0 = none. */
 int file_relay_check(struct file_relay *r, struct diag *d);
 /* Waits until all of it is on the relay's disk. 0 or -errno with a diagnostic. */
 int file_relay_finish(struct file_relay *r, struct diag *d);

@@ -222,7 +222,7 @@ static void source_free(struct relay_source *s)
 	free(s);
 }
 
-/* What is on disk by the notes; what is behind it came with a message that was cut short. */
+/* What is on disk by the notes; what is after it came with a message that was cut short. */
 static int notes_read(struct relay_peer *p, struct relay_source *s)
 {
 	struct file file = {.fd = -1};

@@ -74,7 +74,7 @@ struct relay_refused {
 	char text[240];
 };
 
-/* Where a file's writer stood behind its last byte. */
+/* Where a file's writer stood after its last byte. */
 struct relay_resume {
 	u64 position; /* of the ring */
 	struct pantrace_ctf_stream stream;

@@ -104,7 +104,7 @@ static void fold_all(struct tui *t)
 
 /* ---- sorting ---- */
 
-/* The next column that is shown; behind the last comes the table's own order. */
+/* The next column that is shown; after the last comes the table's own order. */
 static void sort_by_next(struct tui *t, int step)
 {
 	struct view *const v = tui_view(t);

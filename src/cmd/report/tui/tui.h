@@ -18,7 +18,7 @@ enum view_mode { VIEW_TABLE, VIEW_LINES, VIEW_HELP };
 struct view_row {
 	const struct table_row *row;
 	u32 parent; /* index + 1; 0 = none */
-	u32 end; /* index behind the last row below it */
+	u32 end; /* index after the last row below it */
 	bool is_open;
 	bool passes; /* the filter: it, or a row below or above it, matches */
 };
