@@ -98,8 +98,13 @@ for out in "$log"/*.out; do
 	# no code: prove itself was killed
 	[ "$(cat "${out%.out}.code" 2>/dev/null)" = 0 ] && continue
 	status=1
-	# what failing tests say of themselves, once more: a log is often kept by its end only
-	awk '/^# Failed test/ { n = 12 } /^\[/ { n = 0 } /^#/ && n-- > 0' "$out"
+	# What failing tests say of themselves, once more: a log is often kept by its end only. What they say to stderr stands before the line
+	# of their end, what they say to stdout behind it.
+	awk '/^(# )+(Failed test|got:|want:)/ { n = 20 }
+		/^\[/ { lines = 0; said = "" }
+		/^#/ && n-- > 0 { print; next }
+		/^#/ && lines++ < 20 { said = said $0 "\n" }
+		/^(Dubious|Failed)/ { printf "%s", said; said = "" }' "$out"
 	sed -n '/^Test Summary Report/,$p' "$out"
 done
 

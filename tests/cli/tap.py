@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
 
 pantrace = os.environ.get('PANTRACE', os.path.dirname(os.path.abspath(__file__)) + '/../../build/pantrace')
 tests = 0
@@ -26,18 +27,32 @@ def scratch():
     return work
 
 
+def tell(what, *why):
+    """Goes to stderr, as in tap.sh: prove passes that on."""
+    print(f'# Failed test {tests} of {sys.argv[0]}: {what}', file=sys.stderr)
+    for text in why:
+        for line in str(text).splitlines()[:40]:
+            print('# ' + line[:1000], file=sys.stderr, flush=True)
+
+
+def uncaught(*exception):
+    tell('it ended by an exception', *traceback.format_exception(*exception))
+
+
+sys.excepthook = uncaught
+
+
 def ok(condition, what, *why):
     global tests, failed
     tests += 1
     failed += not condition
     print(('' if condition else 'not ') + f'ok {tests} - {what}', flush=True)
     if not condition:
-        for w in why:
-            print('#', w)
+        tell(what, *why)
 
 
 def equal(got, want, what):
-    ok(got == want, what, f'got:  {got!r}', f'want: {want!r}')
+    ok(got == want, what, f'got: {got!r}', f'want: {want!r}')
 
 
 def run(*words):

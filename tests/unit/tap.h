@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* TAP for unit tests: ok(condition, name...), then `return tap_done();` from main. */
+/* TAP for unit tests: ok(condition, name...), then `return tap_done();` from main. What is said of a failure goes to stderr, as in
+ * tap.sh: prove passes that on. */
 #ifndef PANTRACE_TESTS_TAP_H
 #define PANTRACE_TESTS_TAP_H
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,13 +13,15 @@ static int tap_count, tap_failed;
 
 __attribute__((format(printf, 2, 3), unused)) static int ok(int condition, const char *fmt, ...)
 {
+	char name[1024];
 	va_list ap;
 
-	printf("%sok %d - ", condition ? "" : "not ", ++tap_count);
 	va_start(ap, fmt);
-	vprintf(fmt, ap);
+	vsnprintf(name, sizeof(name), fmt, ap);
 	va_end(ap);
-	putchar('\n');
+	printf("%sok %d - %s\n", condition ? "" : "not ", ++tap_count, name);
+	if (!condition)
+		fprintf(stderr, "# Failed test %d of %s: %s\n", tap_count, program_invocation_name, name);
 	tap_failed += !condition;
 	return condition;
 }
@@ -28,7 +32,7 @@ __attribute__((unused)) static int is_str(const char *got, const char *want, con
 
 	ok(same, "%s", name);
 	if (!same)
-		printf("# got:  %s\n# want: %s\n", got ? got : "(null)", want ? want : "(null)");
+		fprintf(stderr, "# got:  %s\n# want: %s\n", got ? got : "(null)", want ? want : "(null)");
 	return same;
 }
 
@@ -36,7 +40,7 @@ __attribute__((unused)) static int is_int(long long got, long long want, const c
 {
 	ok(got == want, "%s", name);
 	if (got != want)
-		printf("# got %lld, want %lld\n", got, want);
+		fprintf(stderr, "# got %lld, want %lld\n", got, want);
 	return got == want;
 }
 

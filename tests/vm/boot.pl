@@ -168,7 +168,7 @@ sub cpu_seconds { open my $f, '<', "/proc/$pid/stat" or return 0; my @word = spl
 my (%plan, %line);
 # What stands around a failure goes to stderr, too: prove passes that on, so that the log of a run says what failed and how.
 my ($telling, @before) = (0);
-sub tell_failure { print STDERR "# $_\n" for @before, "not ok - @_"; @before = (); $telling = 1 }
+sub tell_failure { print STDERR "# $_\n" for "Failed test $count of the guest: @_", @before; @before = (); $telling = 1 }
 sub fail { $count++; $failed++; print "not ok $count - @_\n"; tell_failure(@_) }
 (my $console_log = basename($kernel)) =~ s/^(kernel)?/console/; # console.log, console-newer.log
 $console_log = "build/vm/$console_log" . ($part > 1 ? "-$part" : '') . '.log';
@@ -222,7 +222,7 @@ sub one_line
 		print "# $line\n";
 		print STDERR "# $line\n" if $telling;
 		push @before, $line;
-		shift @before if @before > 12;
+		shift @before if @before > 8;
 	}
 }
 
