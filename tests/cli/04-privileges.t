@@ -68,6 +68,6 @@ setpriv --reuid 65534 --clear-groups "$work/home/theirs" 10 >/dev/null
 stop
 like "$out" '_exit\+[0-9]+' "functions of another user's program, started later, in a folder of mode 700"
 is "$rc $err" "0 " "nothing was refused"
-run -q -c "sh -c 'exit 3'" -e 'tracepoint:syscalls:sys_exit_exit_group { @ = 1; } interval:ms:1 { print((username, cgroup_path(cgroup), strftime("%H", nsecs), usym(1), ksym(1))); }'
+run -q -c "sh -c 'sleep 0.2; exit 3'" -e 'tracepoint:syscalls:sys_exit_exit_group { @ = 1; } interval:ms:50 { print((username, cgroup_path(cgroup), strftime("%H", nsecs), usym(1), ksym(1))); }'
 is "$rc $err" "3 " "names of all kinds"
 done_testing

@@ -22,7 +22,7 @@ read -r line <&5
 is "$line" __BPFTRACE_NOTIFY_PROBES_ATTACHED "a pipe that nobody reads"
 for burst in $(seq $bursts); do
 	taskset -c $cpu dd if=/dev/zero of=/dev/null bs=1 count=$each status=none
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		[ $(entries) -lt $((kb * 1024 * 3 / 4)) ] && break
 		sleep 0.05
 	done

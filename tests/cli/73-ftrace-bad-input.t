@@ -108,7 +108,7 @@ case $rc in
 *) is "$rc" 5 "no event probes: the kernel lacks them" ;;
 esac
 
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	left=$(dead | grep -vxF -e "$before")
 	[ -z "$left" ] && break
 	sleep 0.1

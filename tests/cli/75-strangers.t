@@ -126,7 +126,7 @@ speaker=$!
 until_true [ -S /tmp/pantrace-$evil/1 ]
 run user list
 like "$out" 'evil:event' "root's tool asks another user's program"
-is "$($as_nobody timeout 20 "$pantrace" user list 2>&1 | grep evil)" "" "another user's does not"
+is "$($as_nobody timeout 120 "$pantrace" user list 2>&1 | grep evil)" "" "another user's does not"
 kill $speaker
 rm -rf /tmp/pantrace-$evil
 
@@ -164,10 +164,10 @@ mkfifo /tmp/pipe
 waits=$!
 mkdir /tmp/trace && ln -s /tmp/pipe /tmp/trace/metadata
 $as_evil ln -s /tmp/pipe /dev/shm/3999996-a.pantrace
-timeout 20 "$pantrace" -l 'uprobe:/tmp/pipe:*' >out 2>err
-timeout 20 "$pantrace" report /tmp/trace >out 2>err
+timeout 120 "$pantrace" -l 'uprobe:/tmp/pipe:*' >out 2>err
+timeout 120 "$pantrace" report /tmp/trace >out 2>err
 is "$?" 1 "a FIFO is no trace" || sed 's/^/# /' err >&2
-timeout 20 "$pantrace" crash 3999996 -o crash >out 2>err
+timeout 120 "$pantrace" crash 3999996 -o crash >out 2>err
 like "$(cat err)" "3999996-a.pantrace" "a link is no file of rings"
 [ ! -e /tmp/opened ]
 ok "nothing of it was opened"
@@ -230,8 +230,13 @@ $as_evil rm -f /tmp/pantrace-$evil/77 /tmp/pantrace-$evil/78
 $as_evil /tmp/speaker /tmp/pantrace-$evil/79 silent &
 silent=$!
 until_true [ -S /tmp/pantrace-$evil/79 ]
-timeout 7 "$pantrace" record -u 'counts:event' -o silent -- true >out 2>err </dev/null
-is "$?" 0 "a recording with two that do not answer does not take the time of all its questions" || sed 's/^/# /' err >&2
+for _ in 1 2 3; do # on a busy machine it takes long without them, too
+	rm -rf silent
+	timeout 7 "$pantrace" record -u 'counts:event' -o silent -- true >out 2>err </dev/null
+	rc=$?
+	[ $rc = 124 ] || break
+done
+is "$rc" 0 "a recording with two that do not answer does not take the time of all its questions" || sed 's/^/# /' err >&2
 is "$(grep -c "process $one (counts) does not answer" err)" 1 "who is stopped is named, once"
 is "$(grep -c "process $silent (speaker) does not answer" err)" 1 "and who is silent"
 crowd=
@@ -340,7 +345,7 @@ for size in [9000, 0] * 100: # a message that is too long, and an empty one, wit
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.connect(sys.argv[1])
     s.sendmsg([b'x' * size], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0]))])
-    s.settimeout(20)
+    s.settimeout(120)
     try:
         s.recv(1)
     except ConnectionError:
@@ -474,7 +479,7 @@ for kind in linger fuse; do
 	sleep 1
 	ends "one of $kind came with an answer"
 	like "$("$pantrace" report unclosed | grep -c counts:event)" '^[1-9]' "and others' rings were taken"
-	timeout 30 "$pantrace" user list >out 2>err
+	timeout 120 "$pantrace" user list >out 2>err
 	is "$? $(grep -c "^$other .*counts:event" out)" "0 1" "user list ends, and lists others' events"
 	kill -KILL $other
 	wait $other 2>/dev/null

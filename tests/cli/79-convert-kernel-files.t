@@ -13,11 +13,11 @@ work_to_do='ls / >/dev/null; cat /proc/self/stat >/dev/null; sleep 0.01'
 run record -q -e raw_syscalls -e sched:sched_process_exec -e sched:sched_switch -o ours.dat -- sh -c "$work_to_do"
 perf record -q -k mono -g --sample-cpu -o theirs.data -e cpu-clock,sched:sched_process_exec,raw_syscalls:sys_enter -- sh -c "$work_to_do" >/dev/null 2>&1
 
-# their_lines, by the peer of FILE's format
+# lines FILE: as the peer of its format prints it; -a: a thread's name may be any bytes
 lines()
 {
 	case $1 in
-	*.dat) trace-cmd report -t "$1" 2>/dev/null | grep -v '^cpus=' ;;
+	*.dat) trace-cmd report -t "$1" 2>/dev/null | grep -av '^cpus=' ;;
 	*) perf script -i "$1" -F comm,tid,cpu,time,event,ip,sym,dso,trace 2>/dev/null ;;
 	esac
 }

@@ -112,9 +112,13 @@ container "$own" ./crowd
 crowd=$inside
 container "$own" ./stays
 until_true sh -c '"$0" user list | grep -q "$1:said" && "$0" user list | grep -q "$1:e1099"' "$pantrace" "$events"
-start record -n 'stays' -n crowd -u "$events:*" --filter 'args.odd == 1' -o crowded
-sleep 0.5
-stop
+for _ in 1 2 3 4 5; do
+	rm -rf crowded
+	start record -n 'stays' -n crowd -u "$events:*" --filter 'args.odd == 1' -o crowded
+	sleep 0.5
+	stop
+	case $err in *'too busy'*) ;; *) break ;; esac # to answer in time
+done
 kill -KILL $inside $crowd
 wait $inside $crowd 2>/dev/null
 like "$err" '[1-9][0-9]* events of [12] process' "a program gets its filters, whatever others have" || printf '# %s\n' "$err"
@@ -146,14 +150,14 @@ umount root/proc
 # ---- a directory that has the name of that of the rings, and is another one
 start record -n 'stays' -u "$events:*" -o other
 rings=$(sed -n 's/^directory //p' /run/pantrace/sessions/record-$tracer)
-unshare -m sh -c "mount -t tmpfs none /dev/shm; mkdir -p '$rings'; for i in 1 2 3; do timeout 0.2 ./stays '$work/count.'\$i; done; ls '$rings'" >other.files
+unshare -m sh -c "mount -t tmpfs none /dev/shm; mkdir -p '$rings'; for i in 1 2 3; do timeout 1 ./stays '$work/count.'\$i; done; ls '$rings'" >other.files
 stop
 is "$rc" 0 "programs with an own directory of the session's name" || printf '# %s\n' "$err"
 is "$(events other)" "$(cat count.* | awk '{n += $1} END {print n}')" "hand their rings over: each event is there"
 is "$(cat other.files)" "" "nothing is left there"
 
 # ---- what such a program has to say when it cannot make rings
-run record -n 'stays' -u "$events:*" -o refuses -- unshare -m sh -c "mount -t tmpfs none /dev/shm; ulimit -f 8; timeout 0.2 ./stays; true"
+run record -n 'stays' -u "$events:*" -o refuses -- unshare -m sh -c "mount -t tmpfs none /dev/shm; ulimit -f 8; timeout 1 ./stays; true"
 is "$rc" 3 "a short program that cannot make rings, nor leave a note in the directory" || printf '# %s\n' "$err"
 like "$err" 'process [0-9]+ \(.*\) does not take part: files of the program may not be as large' "is named"
 
@@ -210,7 +214,7 @@ is "$(events joins)" "$(cat count.mute)" "and each event is there"
 # ---- a program that has one descriptor to spare, or none
 start record -n stays -u "$events:*" -o few
 rm -f count.few
-(ulimit -n 4 && exec timeout 0.3 ./stays count.few)
+(ulimit -n 4 && exec timeout 1 ./stays count.few)
 stop
 if [ "$rc" = 0 ]; then
 	is "$(events few)" "$(cat count.few)" "a program with one descriptor to spare is recorded"

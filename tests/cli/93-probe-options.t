@@ -137,7 +137,7 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	mkdir inside
 	cp demo inside/hidden
 	unshare -m sh -c "mount --bind '$work/inside' /mnt && exec sleep 60" &
-	for _ in $(seq 100); do [ -e /proc/$!/root/mnt/hidden ] && break; sleep 0.05; done
+	until_true [ -e /proc/$!/root/mnt/hidden ]
 	like "$($pantrace probe --target-ns $! -x /mnt/hidden -D handle 2>&1)" "^p:probe_hidden/handle .*:$entry\$" "--target-ns: a file of another mount namespace"
 	like "$($pantrace probe --target-ns $! -x /mnt/hidden -V handle 2>&1)" 'int	len' "--target-ns: its variables"
 	kill $!
@@ -175,7 +175,7 @@ echo text >text
 mkfifo fifo
 for file in short tiny empty text fifo; do
 	for option in '-D main' '-L main' '-V main' '-F'; do
-		timeout 20 "$pantrace" probe -x ./$file $option >out 2>err
+		timeout 120 "$pantrace" probe -x ./$file $option >out 2>err
 		is "$?-$(grep -c . out)-$([ -s err ] && echo said)" 1-0-said "$file $option: refused with a reason"
 	done
 done

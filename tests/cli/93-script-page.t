@@ -96,7 +96,7 @@ with Browser() as b:
     equal({n: sorted(v) for n, v in served.items() if n != '@t'}, {n: sorted(v) for n, v in table.items() if n != '@t'}, 'its maps are those of the file')
     equal(b.complaints(address), [], 'no error, and no request but to its own address')
     server.send_signal(signal.SIGINT)
-    equal((server.wait(30), os.path.exists('also.html')), (0, True), 'Ctrl-C ends it; --page is written, too')
+    equal((server.wait(120), os.path.exists('also.html')), (0, True), 'Ctrl-C ends it; --page is written, too')
     server, address = serve('-e', 'interval:hz:50 { @ticks = count(); } END { printf("the end\\n"); }')
     b.open(address)
     ticks = "Number(document.getElementById('output')?.textContent.match(/@ticks([0-9,]+)/)?.[1].replace(/,/g, '') ?? 0)"
@@ -109,7 +109,7 @@ with Browser() as b:
     ok(b.wait(f'{ticks} > {paused}'), 'p: goes on')
     server.send_signal(signal.SIGTERM)
     ok(b.wait("document.getElementById('output')?.textContent.includes('the end')"), 'a signal ends the run: the page still gets what END prints')
-    equal(server.wait(30), 0, 'and the process ends')
+    equal(server.wait(120), 0, 'and the process ends')
     ok(b.wait("page.note.value.includes('has ended')"), 'which the page says')
 # ---- what a reader has opened, sorted, zoomed and scrolled stays as it is ----
 

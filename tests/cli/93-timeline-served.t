@@ -176,7 +176,7 @@ with Browser() as b:
     slow.join(60)
     ok(not slow.is_alive(), 'a request that never ends is dropped')
     server.send_signal(signal.SIGINT)
-    equal(server.wait(20), 0, 'Ctrl-C ends it')
+    equal(server.wait(120), 0, 'Ctrl-C ends it')
     b.run('page.look(500000000, 1000000)')
     ok(b.wait('page.note.value.includes("has ended")'), 'what the page says then')
 
@@ -201,7 +201,7 @@ with Browser() as b:
     ok('heatmap: 10.000000000 to 10.099999999' in b.run('document.title') and b.run("document.querySelector('noscript') !== null"), 'a heat map')
 equal([get(f'/{token}/{name}')[0] for name in ('flame?thread=99', 'report', 'timeline', 'view')], [404] * 4, 'no such thread, no such picture')
 server.send_signal(signal.SIGINT)
-equal(server.wait(20), 0, 'Ctrl-C ends it')
+equal(server.wait(120), 0, 'Ctrl-C ends it')
 server, address, port, token = serve('timeline', '--serve', 'long.txt')
 status, body = get(f'/{token}/flame?from=0&to=1000000')
 ok(status == 200 and body.startswith(b'pantrace flame made no picture'), 'no stacks: no flame graph, and that is said', body[:200])
@@ -211,7 +211,7 @@ equal([run('flame', '--text', '-b', begin, 'stacks.txt')[0] for begin in ('10.1'
 
 # ---- its end ----
 server, address, port, token = serve('timeline', '--serve', '--idle', '0.5', 'long.txt')
-equal(server.wait(60), 0, 'it ends by itself where no page is open')
+equal(server.wait(120), 0, 'it ends by itself where no page is open')
 ok('0.5 s' in server.stderr.read(), 'which it says before')
 equal(run('timeline', '--serve', '-o', 'x.html', 'long.txt')[0], 2, '--serve and -o are refused')
 equal(sorted(os.listdir('.')), ['elsewhere', 'long.txt', 'stacks.txt'], 'nothing is written')

@@ -128,9 +128,13 @@ ok "with the same events"
 "$pantrace" reset -q -B pieces
 
 # ---- split
-# events at any time of it, however idle the machine is
-"$pantrace" record -q -e sched -e irq -d 1.2 -o w.dat -- sh -c 'while :; do /bin/true; done' 2>/dev/null
-lines w.dat >whole
+# events at any time of it, however idle the machine is; and enough, however busy
+for seconds in 1.2 6 30; do
+	rm -f w.dat
+	"$pantrace" record -q -e sched -e irq -d $seconds -o w.dat -- sh -c 'while :; do /bin/true; done' 2>/dev/null
+	lines w.dat >whole
+	[ "$(wc -l <whole)" -lt 2000 ] || break
+done
 all=$(wc -l <whole)
 run split -s 0.25 w.dat
 is "$rc" 0 "split -s"

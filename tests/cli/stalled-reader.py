@@ -37,7 +37,7 @@ commands = (
     ["flame", "-o", "-", samples], ["flame", "--text", samples], ["heatmap", "--text", kernel], ["timeline", "--text", kernel],
     ["heatmap", "--json", "--cpu", kernel],
     ["run", "--from", kernel, "-e", "tracepoint:sched:sched_switch { printf(\"%0100d\\n\", args.next_pid) }"],
-    ["split", "-e", "100", "-o", directory + "/piece", kernel], ["list"],
+    ["split", "-e", "1000", "-o", directory + "/piece", kernel], ["list"],
 )
 quiet = ("-d", "killsnoop", "record", "-B")  # what may well have written nothing in that time
 
@@ -64,7 +64,7 @@ def bad(command, how, what):
 
 def ended(process, command, how):
     try:
-        return process.wait(30)
+        return process.wait(180)  # a hang's, not a slow machine's
     except subprocess.TimeoutExpired:
         bad(command, how, "does not end")
         process.kill()

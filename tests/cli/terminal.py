@@ -33,7 +33,7 @@ class Pty:
     def resize(self, columns, rows):
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
 
-    def until(self, what, since=0, seconds=30):
+    def until(self, what, since=0, seconds=120):
         end = time.time() + seconds
         while what not in self.seen[since:] and time.time() < end:
             if select.select([self.fd], [], [], 0.1)[0]:
@@ -48,7 +48,7 @@ class Pty:
 
     def end(self):
         """The exit code; of a signal, negative."""
-        for _ in range(300):
+        for _ in range(1200):
             self.until(b'never', 0, 0.1)
             code = self.process.poll()
             if code is not None:
@@ -69,7 +69,7 @@ def check_endings(words, sign):
         else:
             os.kill(p.pid, ending)
         left = p.until(LEAVE)
-        for _ in range(100):
+        for _ in range(3000):
             if p.is_restored():
                 break
             time.sleep(0.02)
@@ -84,7 +84,7 @@ def check_endings(words, sign):
     os.write(p.fd, b'\x0c' * 200)
     time.sleep(1)
     p.process.terminate()
-    ok(p.process.wait(20) == 0, 'SIGTERM ends it where nobody reads the terminal')
+    ok(p.process.wait(120) == 0, 'SIGTERM ends it where nobody reads the terminal')
     p.end()
 
 
@@ -110,7 +110,7 @@ class Tmux:
     def shows(self, what, pattern, *keys):
         """After these keys the screen comes to match."""
         text = self.screen(*keys)
-        for _ in range(300):
+        for _ in range(1200):
             if re.search(pattern, text, re.M | re.S):
                 break
             time.sleep(0.05)
@@ -125,7 +125,7 @@ class Tmux:
         self.shows('fg: the screen is back', sign)
         self.shows('q: the screen from before', r'Stopped.*fg', 'q')
         self.screen('stty -a >after', 'Enter')
-        for _ in range(200):
+        for _ in range(1200):
             if os.path.exists('after') and os.path.getsize('after'):
                 break
             time.sleep(0.05)
