@@ -83,7 +83,8 @@ int main(int argc, char **argv)
 		void (*call)(void (*)(int)) =
 			plugin ? (void (*)(void (*)(int)))dlsym(plugin, "plugin_call") : NULL;
 
-		usleep(argc > 3 ? (useconds_t)atol(argv[3]) * 1000 : 300000); /* until a tracer knows it */
+		usleep(argc > 3 ? (useconds_t)atol(argv[3]) * 1000
+				: 300000); /* until a tracer knows it */
 		if (call)
 			call(allocates);
 	}

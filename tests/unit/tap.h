@@ -21,7 +21,8 @@ __attribute__((format(printf, 2, 3), unused)) static int ok(int condition, const
 	va_end(ap);
 	printf("%sok %d - %s\n", condition ? "" : "not ", ++tap_count, name);
 	if (!condition)
-		fprintf(stderr, "# Failed test %d of %s: %s\n", tap_count, program_invocation_name, name);
+		fprintf(stderr, "# Failed test %d of %s: %s\n", tap_count, program_invocation_name,
+			name);
 	tap_failed += !condition;
 	return condition;
 }
@@ -32,7 +33,8 @@ __attribute__((unused)) static int is_str(const char *got, const char *want, con
 
 	ok(same, "%s", name);
 	if (!same)
-		fprintf(stderr, "# got:  %s\n# want: %s\n", got ? got : "(null)", want ? want : "(null)");
+		fprintf(stderr, "# got:  %s\n# want: %s\n", got ? got : "(null)",
+			want ? want : "(null)");
 	return same;
 }
 
