@@ -252,6 +252,26 @@ except TimeoutError:
     print('no longer heard')
 PY
 is "$(python3 asks.py "$work/socket")" "no longer heard" "nor does one that only asks fill its memory"
+cat >takes-over.py <<'PY'
+# On a port one host takes the place of another without an end between them: the first has begun a recording, and ends within a message.
+import socket, struct, sys
+def frame(kind, body, n): return struct.pack('<IIQ', kind, len(body), n) + body
+def greet(nonce): return b'\x89PTHOST\n' + nonce + frame(1, struct.pack('<II32s', 2, 0, b'9'), 0)
+def until(want, got=b''):
+    while want not in got: got += s.recv(65536) or sys.exit('%s did not come: %s' % (want, got[-200:]))
+    return got.split(want, 1)[1]
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.settimeout(60)
+s.sendall(greet(b'thefirst') + frame(5, b'-e\0sched:sched_process_exec\0', 1))
+until(struct.pack('<II', 10, 0), until(b'\x89PTAGNT\nthefirst'))
+s.sendall(frame(4, bytes(24), 2)[:10] + greet(b'the next') + frame(14, b'text\0BEGIN { print(7); exit() }\0', 1))
+until(b'7\n', until(b'\x89PTAGNT\nthe next'))
+print('both were served')
+PY
+is "$(python3 takes-over.py "$work/socket" 2>&1)" "both were served" "a host that takes the place of another one is served anew"
+until_true sh -c "! pgrep -P $agent"
+ok "and the recording of the first has ended"
 run record --guest "there=$work/socket" -e sched:sched_process_exec -d 0.2 -q -o after
 is "$rc $err" "0 " "and the next one is served"
 cat >liar.py <<'PY'
@@ -320,4 +340,15 @@ wait $liar
 kill "$agent"
 wait "$agent"
 is "$? $(grep -c refused agent.err) $(ls socket 2>/dev/null)" "0 7 " "the agent ends, and takes its socket with it"
+
+# 0, 1, 2, the socket and the signals: no descriptor is left for a host
+(ulimit -n 5; exec strace -qq -e trace=accept4 -o tries "$pantrace" agent -q "$work/few") 2>/dev/null &
+agent=$!
+until_true [ -S few ]
+run record --guest "$work/few" -e sched:sched_process_exec -o nothing
+like "$rc $err" "^1 .*its agent does not answer" "an agent without descriptors"
+[ "$(grep -c EMFILE tries)" -gt 0 ] && [ "$(grep -c EMFILE tries)" -lt 1000 ]
+ok "which does not spin: $(grep -c EMFILE tries) tries"
+pkill -P $agent
+wait $agent
 done_testing

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # boot: the command line, the boot configuration, and their way into GRUB's menu and out of it, made by Debian's grub-mkconfig in
 # directories of our own. What kernels make of it: tests/vm/early-boot*.sh.
-# parallel: nothing is traced
+# parallel: nothing is traced (triggers are judged in a buffer of their own)
 . "$(dirname "$0")/lib.sh"
 need_root
 cd "$work" || exit 1
@@ -16,6 +16,41 @@ run boot --json -e initcall
 is "$(jq -r .parameters.trace_instance <<<"$out") $(jq -r .line <<<"$out")" "boot,initcall:* trace_instance=boot,initcall:* trace_options=nooverwrite trace_buf_size=4096K" "--json"
 run boot -e initcall_start -R 'stacktrace if func > 0'
 like "$out" '^trace_event=initcall:initcall_start trace_trigger="initcall_start.stacktrace if func > 0" ' "a trigger, in quotes as the kernel takes them"
+# ---- scripts: what the kernel does by itself, and nothing else
+script() { printf '%s\n' "$@" >script.bt; run boot $more --script script.bt; }
+more=''
+script 'tracepoint:initcall:initcall_start, tracepoint:sched:sched_process_e* { }' 't:sched:sched_process_fork { }'
+is "$rc $out" "0 trace_instance=boot,initcall:initcall_start,sched:sched_process_exec,sched:sched_process_exit,sched:sched_process_fork trace_options=nooverwrite trace_buf_size=4096K" \
+	"a script of events" || printf '%s\n' "$err" >&2
+more=--bootconfig
+script 'kprobe:vfs_read, kretprobe:vfs_read { }'
+is "$rc $(grep -o 'kprobes.*probes = .*' <<<"$out" | sort | tr '\n' ' ')" "0 kprobes.vfs_read.probes = 'vfs_read+0' kprobes.vfs_read__return.probes = 'vfs_read+0%return' " \
+	"of functions, for a boot configuration"
+script 'tracepoint:sched:sched_switch /args.prev_prio < 120 && comm == "x"/ { }'
+is "$rc $(grep filter <<<"$out")" "0 ftrace.instance.boot.event.sched.sched_switch.filter = 'prev_prio < 120 && COMM == \"x\"'" "and of conditions"
+more=''
+while IFS='|' read -r text code place; do
+	script "$text"
+	like "$rc $err" "^$code script.bt:1:$place" "refused: $text"
+done <<'E3'
+BEGIN { }|5|1-6: ERROR: at boot there are tracepoint, kprobe and kretprobe
+tracepoint:sched:sched_switch /args.prev_prio < 120/ { }|5|32-52: ERROR: events on the command line have no conditions
+tracepoint:sched:sched_switch /args.nope < 120/ { }|1|[0-9-]*: ERROR: the event sched:sched_switch has no field 'nope'
+tracepoint:sched:nope { }|1|1-22: ERROR: there is no event 'sched:nope'
+tracepoint:sched:sched_switch { @[args.nope] = count(); }|1|40-44: ERROR: the event sched:sched_switch has no field 'nope'
+tracepoint:sched:sched_switch { @[comm] = count(); }|5|35-39: ERROR: the kernel's histograms take
+tracepoint:sched:sched_switch { @[tid] = avg(args.prev_prio); }|5|42-61: ERROR: the kernel's histograms have count
+tracepoint:sched:sched_switch { @[tid, cpu] = count(); }|5|33-54: ERROR: a histogram on the command line has one key
+tracepoint:sched:sched_switch { @ = count(); }|5|33-44: ERROR: a histogram of the kernel needs a key
+tracepoint:sched:sched_sw* { @[tid] = count(); }|5|1-27: ERROR: conditions and histograms are of one event each
+tracepoint:sched:sched_switch { printf("x"); }|5|33-44: ERROR: at boot a probe counts in a map, or is empty
+kprobe:vfs_read /tid == 1/ { }|5|18-26: ERROR: probes have no conditions at boot
+kprobe:vfs_read { @[tid] = count(); }|5|19-35: ERROR: at boot the probe of a function is empty
+config = { max_map_keys = 5 } tracepoint:sched:sched_switch { }|5|12-28: ERROR: the kernel has no settings
+E3
+run boot --script nowhere.bt
+like "$rc $err" "^1 ERROR: cannot read 'nowhere.bt': No such file" "a script that is not there"
+
 # The words that a kernel would see are as long as COMMAND_LINE_SIZE of x86 at most.
 run boot $(awk -F: '!seen[$1]++ { print "-e " $0 }' /sys/kernel/tracing/available_events)
 like "$rc $err" "^1 ERROR: the kernel's command line would have [0-9]+ bytes, with what it has now; the kernel keeps 2047" "a line that is too long"
@@ -29,14 +64,17 @@ instal -e initcall|2|did you mean 'install'
 remove -e initcall|2|remove takes nothing to trace
 -e no:such|1|there is no event 'no:such'
 -e 'initcall_start /func > 0/'|5|events on the command line have no conditions
--e initcall_start -R 'hist:keys=func,common_pid'|5|have no ',' in them
+-e initcall_start -R 'traceoff if comm == "a,b"'|5|have no ',' in them
 -e initcall_start -R 'traceoff if comm == "x"'|5|quotes, backslashes and control characters have no way
--e initcall_start -R $'stacktrace\tinit=/bin/sh'|5|control characters have no way
+-e initcall_start -R $'stacktrace if func > 0\t&& func > 1'|5|control characters have no way
 -e initcall -B a/b|2|-B takes a name
 -e initcall -t -B x|2|it cannot be an instance
 -p nop -B x|5|for the kernel's own buffer only
 -p no_such|5|has no tracer 'no_such'
 -p function -l no_such|1|the kernel has no function 'no_such'
+-p function -l 'no_such*'|1|the kernel has no function 'no_such\*'
+-e initcall_start -R 'stacktrace if no_such > 0'|1|the trigger of initcall:initcall_start: Field not found
+-e initcall_start -R nonsense|1|the trigger of initcall:initcall_start
 -e initcall -l vfs_read|2|-l and --notrace are for -p function
 -e initcall -O no_such|5|-O no_such: the kernel has no such option
 -e kprobe:vfs_read|2|a probe at boot is --kprobe
@@ -103,6 +141,10 @@ boot install -e initcall >others
 boot remove >>others
 cat /etc/default/grub.d/pantrace.cfg >>others
 rm /etc/default/grub.d/pantrace.cfg
+mkfifo /etc/default/grub.d/pantrace.cfg
+timeout 60 "$pantrace" boot status >fifo
+boot install -e initcall >>fifo
+rm /etc/default/grub.d/pantrace.cfg
 printf '#!/bin/sh\nexit 7\n' >update-grub
 boot install -e initcall >failing
 find /etc/default -type f >>failing
@@ -135,9 +177,10 @@ else
 	is "$(cat left)" "" "and no file is left"
 	like "$(cat twice)" 'nothing is installed.*code 1' "nothing to remove"
 	is "$(grep -o 'is not a file of ours' others | wc -l) $(grep -o 'mine$' others)" "2 mine" "a file of somebody else of that name"
+	like "$(tr '\n' ' ' <fifo)" 'nothing is installed.*is not a file of ours.*code 1' "a FIFO of that name: nobody waits for it"
 	unlike "$(cat interrupted)" 'pantrace.cfg$' "interrupted: nothing stays"
 	like "$(cat failing)" 'update-grub failed.*code 1 $' "update-grub fails: nothing stays"
-	like "$(cat failing-again)" 'update-grub failed.*code 1 same$' "or what an earlier one installed"
+	like "$(cat failing-again)" 'update-grub failed.*HINT: what was installed before is still there.*code 1 same$' "or what an earlier one installed"
 fi
 
 # an instance that the command line does not name is somebody's

@@ -44,6 +44,13 @@ for i in $(seq 10 59); do
 done
 until_true sh -c '! ls -d /sys/kernel/tracing/instances/* >/dev/null 2>&1'
 ok "it ends, and nothing of it stays"
+until_true enabled
+for i in $(seq 50); do
+	./busybox-ticker echo "$i" >/dev/null
+	usleep 20000
+done
+until_true sh -c '! ls -d /sys/kernel/tracing/instances/* >/dev/null 2>&1'
+ok "so does the one of which the host says that it was paused"
 kill $agent
 wait $agent
 is $? 0 "and so does the agent"

@@ -8,11 +8,15 @@ is "$top" "trace_event=initcall:*,module:module_load,sched:sched_process_exec kp
 # What Linux 6.1 does not know yet: instances and triggers.
 instance=$(pantrace boot -B early -e initcall,module:module_load,sched:sched_process_exec 2>/tmp/err)
 rc=$?
-histogram=$(pantrace boot -e sched:sched_process_exec --hist 'sched_process_exec:keys=pid if pid > 0' 2>>/tmp/err)
+cat >/tmp/script.bt <<'E'
+tracepoint:sched:sched_process_exec { }
+tracepoint:sched:sched_process_exec /args.pid > 0/ { @[args.pid] = count(); }
+E
+histogram=$(pantrace boot --script /tmp/script.bt 2>>/tmp/err)
 rc="$rc $?"
 if grep -qw boot_instance /proc/kallsyms; then
 	is "$instance" "trace_instance=early,initcall:*,module:module_load,sched:sched_process_exec $options" "an instance of the boot's own"
-	is "$histogram" "trace_event=sched:sched_process_exec trace_trigger=\"sched_process_exec.hist:keys=pid:size=2048 if pid > 0\" $options trace_clock=local" "a histogram"
+	is "$histogram" "trace_event=sched:sched_process_exec trace_trigger=\"sched_process_exec.hist:keys=pid:size=2048 if pid > 0\" $options trace_clock=local" "a script, as events and a histogram"
 	echo "@@ line early-boot-extract $instance"
 	echo "@@ line early-boot-histogram $histogram"
 else

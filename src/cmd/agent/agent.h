@@ -55,7 +55,8 @@ struct agent_recorder {
  */
 int agent_recorder_start(struct agent_recorder *r, bool is_script, const char *words, size_t n);
 void agent_recorder_stop(const struct agent_recorder *r);
-/* Nobody takes its frames any more. Waits until it has ended, and passes its messages on. */
+/* Nobody takes its frames any more. Passes its messages on until it ends; after ten seconds it is
+ * killed. */
 void agent_recorder_abandon(struct agent_recorder *r);
 /* Once both descriptors are at their end: its exit code, EXIT_SIGNAL + the signal. */
 int agent_recorder_end(struct agent_recorder *r);

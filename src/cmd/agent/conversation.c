@@ -17,7 +17,7 @@
 
 struct conversation {
 	int in, out; /* -1: the host has gone */
-	bool greeted, has_recorded;
+	bool greeted, has_recorded, quiet;
 	u64 heard_ns; /* when its last bytes came */
 	int ptp; /* the hypervisor's clock; -1 = none */
 	struct agent_in from_host, from_recorder;
@@ -37,6 +37,39 @@ static void refuse(struct conversation *c, const char *why)
 	agent_out_push(&c->to_host, c->out);
 	complain("agent", "a host is refused: %s", why);
 	leave(c);
+}
+
+static void abandon(struct conversation *c)
+{
+	if (!c->recorder.pid)
+		return;
+	if (!c->quiet)
+		complain("agent", "the host has gone: its recording ends");
+	agent_recorder_abandon(&c->recorder);
+}
+
+static void init(struct conversation *c)
+{
+	c->recorder = (struct agent_recorder){.frames = -1, .messages = -1};
+	c->line = (struct strbuf)STRBUF_INIT;
+	agent_in_init(&c->from_recorder, NULL, NULL);
+	agent_out_init(&c->to_host);
+}
+
+static void release(struct conversation *c)
+{
+	abandon(c);
+	agent_in_release(&c->from_recorder);
+	agent_out_release(&c->to_host);
+	strbuf_release(&c->line);
+}
+
+/* Another host has taken the place of this one. */
+static void begin_anew(struct conversation *c)
+{
+	release(c);
+	init(c);
+	c->greeted = c->has_recorded = false;
 }
 
 /* ---- what the host says ---- */
@@ -124,8 +157,10 @@ static void hear_host(struct conversation *c)
 	if (rc <= 0)
 		return;
 	c->heard_ns = clock_now_ns(CLOCK_MONOTONIC);
-	while (c->in >= 0 && (rc = agent_in_next(&c->from_host, &f, &body)) > 0) {
-		if (!messages[f.type].take || messages[f.type].before_greeting == c->greeted)
+	while (c->in >= 0 && (rc = agent_in_next(&c->from_host, &f, &body)) && rc != -EPROTO) {
+		if (rc < 0)
+			begin_anew(c);
+		else if (!messages[f.type].take || messages[f.type].before_greeting == c->greeted)
 			refuse(c, "a message out of turn");
 		else
 			messages[f.type].take(c, &f, body);
@@ -238,34 +273,22 @@ static void turn(struct conversation *c, int stop)
 		tell_end(c);
 	if (c->out >= 0 && agent_out_push(&c->to_host, c->out))
 		leave(c);
-	if (fds[4].revents)
+	if (fds[4].revents ||
+	    fds[1].revents & (POLLHUP | POLLERR)) /* a port's write says no EPIPE */
 		leave(c);
 }
 
 void agent_converse(int in, int out, int stop, bool quiet)
 {
 	struct conversation c = {
-		.in = in,
-		.out = out,
-		.ptp = MAX(clock_ptp_open(), -1),
-		.recorder = {.frames = -1, .messages = -1},
-		.line = STRBUF_INIT,
-	};
+		.in = in, .out = out, .ptp = MAX(clock_ptp_open(), -1), .quiet = quiet};
 
 	agent_in_init(&c.from_host, AGENT_MARK_HOST, NULL);
-	agent_in_init(&c.from_recorder, NULL, NULL);
-	agent_out_init(&c.to_host);
+	init(&c);
 	while (c.in >= 0)
 		turn(&c, stop);
-	if (c.recorder.pid) {
-		if (!quiet)
-			complain("agent", "the host has gone: its recording ends");
-		agent_recorder_abandon(&c.recorder);
-	}
+	release(&c);
 	if (c.ptp >= 0)
 		close(c.ptp);
 	agent_in_release(&c.from_host);
-	agent_in_release(&c.from_recorder);
-	agent_out_release(&c.to_host);
-	strbuf_release(&c.line);
 }

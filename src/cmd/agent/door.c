@@ -137,7 +137,7 @@ int agent_door_open(struct agent_door *door, const char *where, u32 peer, struct
 
 	*door = (struct agent_door){.fd = -1};
 	snprintf(door->name, sizeof(door->name), "%s", chosen);
-	err = open_somewhere(door, chosen, peer);
+	err = port ? open_port(door, port) : open_somewhere(door, chosen, peer);
 	if (err) {
 		refuse(door, chosen, err, d);
 		if (!where && !port)

@@ -128,11 +128,11 @@ static void shut(int *fd)
 static bool pass_on(int from)
 {
 	char text[4096];
-	ssize_t n;
+	const ssize_t n = read(from, text, sizeof(text));
 
-	while ((n = read(from, text, sizeof(text))) > 0)
+	if (n > 0)
 		fwrite(text, 1, (size_t)n, stderr);
-	return !n || (errno != EAGAIN && errno != EINTR);
+	return !n || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 void agent_recorder_abandon(struct agent_recorder *r)

@@ -33,6 +33,10 @@ static const struct option_spec table[] = {
 	 "a histogram, as hist counts it: 'initcall_start:keys=func' (may be repeated); "
 	 "status shows it",
 	 OPTION_LIST, O(histograms)},
+	{0, "script", "FILE",
+	 "a script, of which the kernel has to be able to do everything itself: empty probes of "
+	 "tracepoints and functions, and @[args.FIELD] = count(), sum() or hist()",
+	 OPTION_STRING, O(script)},
 	{0, NULL, NULL, "Where to", OPTION_HEADING, 0},
 	{'b', "buffer", "SIZE",
 	 "size of each CPU's buffer: in KB, or with a unit, as 64M (default: 4M)", OPTION_STRING,
@@ -76,6 +80,8 @@ const struct command_spec boot_spec = {
 		    "pantrace timeline -o boot.html boot.dat\n"
 		    "pantrace boot remove   # and all is as it was\n"
 		    "pantrace boot -p function_graph -g do_one_initcall -b 32M\n"
+		    "pantrace boot --script first.bt   # tracepoint:sched:sched_process_exec { } "
+		    "and the like\n"
 		    "pantrace boot install --persistent 16M -e sched,irq   # for the next crash\n"
 		    "pantrace boot arm   # after each boot: from now on\n"
 		    "pantrace crash --kernel   # after the crash\n"
@@ -237,11 +243,13 @@ static int find_word(char **argv, int first, int argc, const struct word **ret)
 static int check(const struct boot_options *o, const struct word *word)
 {
 	const struct record_request *const r = &o->request;
-	const bool traces = r->events.len || r->tracer || o->probes.count || o->histograms.count;
+	const bool traces =
+		r->events.len || r->tracer || o->probes.count || o->histograms.count || o->script;
 
 	if (word->traces && !traces)
 		return options_usage_error(&boot_spec, "what is to be traced? -e TRACEPOINT, -p "
-						       "TRACER, -k DEFINITION, --hist");
+						       "TRACER, -k DEFINITION, --hist, "
+						       "--script");
 	if (!word->traces && traces)
 		return options_usage_error(&boot_spec, "%s takes nothing to trace", word->name);
 	if (o->bootconfig && word != &printing)
@@ -272,7 +280,11 @@ int cmd_boot(int argc, char **argv)
 		signal(SIGXFSZ, SIG_IGN); /* a limit of files' size is an error of a write */
 		o.command = command.data;
 		k = kernel_new();
-		rc = boot_claim_events(&o.request, k, &d) ? EXIT_FAILED : word->run(&o, k, &d);
+		if ((o.script && boot_script_take(&o, k, &d)) ||
+		    boot_claim_events(&o.request, k, &d))
+			rc = EXIT_FAILED;
+		else
+			rc = word->run(&o, k, &d);
 		kernel_release(k);
 	}
 	record_request_release(&o.request);

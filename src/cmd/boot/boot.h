@@ -3,6 +3,7 @@
  * pantrace boot: tracing from the kernel's first moments on.
  *
  *	boot.c		the command line and its words
+ *	script.c	a script as such words
  *	plan.c		what is to be traced, checked against the running kernel
  *	line.c		a plan as parameters of the kernel's command line
  *	bootconfig.c	a plan as a boot configuration
@@ -27,11 +28,20 @@ struct boot_options {
 	const char *name; /* -B; NULL = not given */
 	const char *persistent; /* a size; NULL = not given */
 	const char *output;
+	const char *script; /* a path; NULL = not given */
 	bool top, overwrites, bootconfig, json, quiet;
 	const char *command; /* the user's words, for who finds what was installed */
 };
 
 extern const struct command_spec boot_spec;
+
+/* ---- script.c ---- */
+
+/*
+ * Adds what o->script says to the other options; all strings live as long as the diag. 0 or -errno
+ * with a diagnostic at the place of what the kernel cannot do at boot.
+ */
+int boot_script_take(struct boot_options *o, struct kernel *k, struct diag *d);
 
 /* ---- plan.c ---- */
 

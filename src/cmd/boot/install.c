@@ -75,6 +75,9 @@ int boot_install(const struct boot_line *l, const struct boot_options *o, struct
 		rc = EXIT_FAILED;
 	} else if (update(d)) {
 		grub_restore(earlier); /* ours would come with the next update of somebody else */
+		if (earlier)
+			diag_hint(d, "what was installed before is still there: `pantrace boot "
+				     "status` shows it");
 		rc = EXIT_FAILED;
 	} else if (!o->quiet) {
 		fprintf(stderr,

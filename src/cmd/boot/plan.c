@@ -2,6 +2,7 @@
 /* What is to be traced at boot, checked against what the running kernel has. */
 #include "cmd/boot/boot.h"
 #include "cmd/hist/hist.h"
+#include "kernel/features/traceable.h"
 #include "kernel/symbols/ksyms.h"
 #include "kernel/tracefs/buffer_size.h"
 #include "kernel/tracefs/event_name.h"
@@ -184,6 +185,11 @@ static int check_options(struct boot_plan *p)
 	return err;
 }
 
+static int is_for_boot(void *arg, const struct kernel_function *f, enum traceable_answer answer)
+{
+	return answer != TRACEABLE_NOT && !f->module;
+}
+
 /* Where none of the names is a function's, the kernel would trace all functions. */
 static int check_functions(struct boot_plan *p)
 {
@@ -195,9 +201,11 @@ static int check_functions(struct boot_plan *p)
 		for (u32 k = 0; k < lists[i]->count; k++) {
 			const char *const name = lists[i]->items[k];
 
-			if (strpbrk(name, "*?[") || ksyms_count(kernel_ksyms(p->kernel), name))
+			if (kernel_each_function(p->kernel, name, is_for_boot, NULL))
 				continue;
-			diag_error(p->diag, NO_SPAN, "the kernel has no function '%s'", name);
+			diag_error(p->diag, NO_SPAN,
+				   "the kernel has no function '%s' that can be traced at boot",
+				   name);
 			return -ENOENT;
 		}
 	return 0;
@@ -253,6 +261,26 @@ static int find_histograms(struct boot_plan *p)
 		err = add_histogram(p, &run, list->items[i]);
 	vector_free(&run.specs);
 	type_store_release(&types);
+	return err;
+}
+
+/* ---- triggers ---- */
+
+/* The running kernel judges them, in a buffer that traces nothing. */
+static int check_triggers(struct boot_plan *p)
+{
+	struct instance *in = NULL;
+	int err = p->triggers.len ? instance_open(p->kernel, p->diag, INSTANCE_ANY_CLOCK, &in) : 0;
+
+	for (size_t i = 0; i < p->triggers.len && !err; i++) {
+		const struct boot_trigger *const t = &p->triggers.items[i];
+		struct tracefs_command c = TRACEFS_COMMAND_INIT;
+
+		tracefs_command_from(&c, p->diag, "trigger", t->text);
+		err = instance_add_trigger(in, t->system, t->event, &c);
+		tracefs_command_release(&c);
+	}
+	instance_close(in);
 	return err;
 }
 
@@ -338,7 +366,7 @@ int boot_plan_make(struct boot_plan *p, const struct boot_options *o, struct ker
 		   struct diag *d)
 {
 	static int (*const steps[])(struct boot_plan * p) = {
-		find_events,	 find_probes,	check_tracer,  find_histograms,
+		find_events,	 find_probes,	check_tracer,  find_histograms, check_triggers,
 		check_functions, check_options, choose_buffer, choose_size,
 	};
 	int err = 0;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/foreign.h"
 #include "base/new_file.h"
 
 #define HEADING "# Made by pantrace boot install; pantrace boot remove takes it away.\n"
@@ -42,9 +43,14 @@ void grub_add_word(struct strbuf *out, const char *name, const char *value)
 /* The file's text, if it is ours. */
 static int read_ours(char **ret)
 {
+	const int fd = foreign_open(GRUB_FILE, NULL);
 	char *text;
-	const int err = file_read(GRUB_FILE, MOST, &text, NULL);
+	int err;
 
+	if (fd < 0)
+		return fd == -EPERM || fd == -EISDIR ? -EEXIST : fd; /* no regular file */
+	err = file_read_fd(fd, MOST, &text, NULL);
+	close(fd);
 	if (err)
 		return err;
 	if (str_starts(text, HEADING)) {

@@ -178,6 +178,17 @@ static void take_all(struct guest *g)
 
 /* ---- the connection ---- */
 
+static void heard(struct guest *g)
+{
+	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
+
+	if (g->is_silent)
+		fprintf(stderr, "%s answers again, after %.1f s\n", g->name,
+			(double)(now - g->heard_ns) / 1e9);
+	g->is_silent = false;
+	g->heard_ns = now;
+}
+
 static void read_some(struct guest *g)
 {
 	int rc = 1;
@@ -186,8 +197,7 @@ static void read_some(struct guest *g)
 		rc = agent_in_read(&g->in, g->fd);
 		if (rc <= 0)
 			break;
-		g->heard_ns = clock_now_ns(CLOCK_MONOTONIC);
-		g->is_silent = false;
+		heard(g);
 		take_all(g);
 	}
 	if (rc == -EPIPE || rc == -ECONNRESET)
@@ -217,7 +227,10 @@ int guest_pump(struct guest *g, int wait_ms)
 	return ready > 0;
 }
 
-/* 0; -EINTR: more than `signals` have asked for the end. */
+/*
+ * As long as something comes, but for the greeting: who is no agent may send anything, slowly. 0;
+ * -EINTR: more than `signals` have asked for the end.
+ */
 static int wait_for(struct guest *g, enum guest_state state, u32 most_ms, u32 signals)
 {
 	u64 since = clock_now_ms(CLOCK_MONOTONIC);
@@ -230,7 +243,7 @@ static int wait_for(struct guest *g, enum guest_state state, u32 most_ms, u32 si
 			guest_clock_round(g);
 		if (record_end_asked() > signals)
 			return -EINTR;
-		if (g->heard_ns != before)
+		if (g->heard_ns != before && g->state > GUEST_CONNECTED)
 			since = clock_now_ms(CLOCK_MONOTONIC);
 		if (clock_now_ms(CLOCK_MONOTONIC) - since > most_ms)
 			guest_gone(g, "its agent does not answer");

@@ -84,14 +84,18 @@ static bool find_mark(struct agent_in *in)
 		if (in->wanted && in->nonce != *in->wanted)
 			continue;
 		in->at += AGENT_MARK_SIZE + NONCE_SIZE;
-		in->mark = NULL;
+		in->is_found = true;
+		in->number = 0;
 		return true;
 	}
 	return false;
 }
 
+/* A port has no end between two hosts: the mark of the next one stands where a frame should. */
 static int refuse(struct agent_in *in, const char *why)
 {
+	if (in->mark && !in->wanted && find_mark(in))
+		return -ESTALE;
 	in->why = why;
 	return -EPROTO;
 }
@@ -117,7 +121,7 @@ int agent_in_next(struct agent_in *in, struct agent_frame *ret, const u8 **ret_b
 
 	if (in->why)
 		return -EPROTO;
-	if (in->mark && !find_mark(in))
+	if (in->mark && !in->is_found && !find_mark(in))
 		return 0;
 	left = in->bytes.len - in->at;
 	if (left < sizeof(f))

@@ -13,7 +13,8 @@ struct agent_in {
 	struct strbuf bytes;
 	size_t at;
 	u64 number; /* of the next frame */
-	const char *mark; /* to be found first; NULL: found, or none is sent */
+	const char *mark; /* to be found first; NULL: none is sent */
+	bool is_found;
 	const u64 *wanted; /* what the mark has to say; NULL: anything */
 	u64 nonce; /* what it said */
 	const char *why; /* it is refused; NULL = it is not */
@@ -33,7 +34,8 @@ void agent_in_feed(struct agent_in *in, const void *data, size_t n);
 int agent_in_read(struct agent_in *in, int fd);
 /*
  * The next whole frame: 1, its body stays valid until more is fed or read; 0: it is not whole yet;
- * -EPROTO: this is none (in->why).
+ * -EPROTO: this is none (in->why); -ESTALE: where any mark will do, another one has come, and what
+ * is behind it is next.
  */
 int agent_in_next(struct agent_in *in, struct agent_frame *ret, const u8 **ret_body);
 /* Has it a kind that there is, and a size of that kind? */

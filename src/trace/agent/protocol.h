@@ -25,7 +25,8 @@
  * A mark is 8 bytes that say which way it goes and 8 of the host's choice, which the agent repeats.
  * What stands before it is skipped: a virtio-serial port may still hold the end of an earlier
  * conversation. Behind it come frames only, numbered from 0 in each direction: a gap ends the
- * conversation. CLOCK may be sent at any time after WELCOME.
+ * conversation. So does a mark that the agent finds instead of a frame: that of the next host.
+ * CLOCK may be sent at any time after WELCOME.
  */
 #ifndef PANTRACE_TRACE_AGENT_PROTOCOL_H
 #define PANTRACE_TRACE_AGENT_PROTOCOL_H
