@@ -40,7 +40,7 @@ CC := clang
 endif
 CFLAGS	:= -std=gnu17 $(CFLAGS_$(BUILD)) $(WARNINGS) -ffile-prefix-map=$(CURDIR)/= -ffunction-sections -fdata-sections -fno-strict-aliasing
 LDFLAGS := $(LDFLAGS_$(BUILD)) -Wl,--gc-sections
-LIBS	:= -ldw -lelf -lbpf -lelf -lz -llzma -lbz2 -lzstd -liberty -lpthread -lm -ldl
+LIBS	:= -ldw -lelf -lbpf -lelf -lz -llzma -lbz2 -lzstd -llzo2 -liberty -lpthread -lm -ldl
 
 SRC	  := $(sort $(shell find src -name '*.c'))
 OBJS	  := $(SRC:%.c=$(OBJ)/%.o) $(OBJ)/gen/tools.o $(OBJ)/gen/pages.o \

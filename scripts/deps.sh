@@ -5,7 +5,7 @@
 set -eu
 
 build='gcc libc6-dev make libbpf-dev libelf-dev libdw-dev libiberty-dev zlib1g-dev libzstd-dev
-       liblzma-dev libbz2-dev'
+       liblzma-dev libbz2-dev liblzo2-dev'
 # the judges: strace, gdb, readelf; the guest: qemu, busybox, a Debian kernel; sdt.h for USDT programs
 test='perl strace gdb binutils iproute2 qemu-system-x86 busybox-static cpio kmod systemtap-sdt-dev g++ procps zstd xz-utils trace-cmd openssh-client openssh-server
       python3 python3-jsonschema protobuf-compiler jq util-linux clang libclang-rt-14-dev dwz linux-perf bpftrace babeltrace2 man-db pkg-config zsh fish clang-format

@@ -123,10 +123,19 @@ static void index_types(struct btf_blob *b)
 	b->cache = xzalloc(((size_t)n + 1) * sizeof(*b->cache));
 }
 
+/* b->data: a BTF object, or an ELF file with one. */
+static int begin(struct btf_blob *b)
+{
+	const u8 *section;
+	size_t len;
+	const int err = find_section(b->data, b->len, &section, &len);
+
+	return err ? err : read_header(b, section, len);
+}
+
 static int load(struct btf_blob *b, const char *path, bool is_kernel)
 {
 	const void *map;
-	const u8 *section;
 	size_t len;
 	char *copy;
 	int err;
@@ -143,8 +152,7 @@ static int load(struct btf_blob *b, const char *path, bool is_kernel)
 		b->data = (const u8 *)copy;
 		b->len = len;
 	}
-	err = find_section(b->data, b->len, &section, &len);
-	return err ? err : read_header(b, section, len);
+	return begin(b);
 }
 
 static void free_tables(struct btf_blob *b)
@@ -183,9 +191,13 @@ int btf_open(struct btf_blob *b)
 		if (b->error)
 			return b->error;
 	}
-	path = b->module ? xasprintf("%s/%s", s->module_dir, b->module) : xstrdup(s->path);
-	b->error = load(b, path, str_starts(path, KERNEL_BTF_DIR "/"));
-	free(path);
+	if (b->data) {
+		b->error = begin(b);
+	} else {
+		path = b->module ? xasprintf("%s/%s", s->module_dir, b->module) : xstrdup(s->path);
+		b->error = load(b, path, str_starts(path, KERNEL_BTF_DIR "/"));
+		free(path);
+	}
 	if (!b->error)
 		index_types(b);
 	return b->error;
@@ -228,6 +240,15 @@ struct btf_source *btf_attach(struct type_store *store, const char *path)
 	if (path)
 		return btf_attach_from(store, path, NULL);
 	return btf_attach_from(store, KERNEL_BTF_DIR "/vmlinux", KERNEL_BTF_DIR);
+}
+
+struct btf_source *btf_attach_data(struct type_store *store, void *data, size_t len)
+{
+	struct btf_source *const s = btf_attach_from(store, "", NULL);
+
+	s->vmlinux.data = data;
+	s->vmlinux.len = len;
+	return s;
 }
 
 static void free_answers(struct hashmap *m)

@@ -13,6 +13,8 @@ struct btf_source; /* vmlinux + modules, opened on first use */
 
 /* path NULL = /sys/kernel/btf/vmlinux; "/dev/null" = no BTF. Sets store->lookup*. */
 struct btf_source *btf_attach(struct type_store *store, const char *path);
+/* The object of another kernel, in memory: malloc'ed, and taken. It is not trusted. */
+struct btf_source *btf_attach_data(struct type_store *store, void *data, size_t len);
 void btf_release(struct btf_source *btf);
 /* 0 if BTF can be read, else -errno (-ENOENT: kernel without BTF). */
 int btf_available(struct btf_source *btf);
@@ -60,6 +62,11 @@ int btf_find_raw_tracepoint(struct btf_source *btf, const char *module, const ch
  */
 int btf_find_iterator(struct btf_source *btf, const char *name, struct btf_function *ret,
 		      const struct type **ret_context);
+/*
+ * Structures of vmlinux with this name ("" = without one), of which there may be several: the first
+ * one behind *iterator, which begins with 0. NULL: there is no further.
+ */
+const struct type *btf_next_structure(struct btf_source *btf, const char *name, u32 *iterator);
 bool btf_has_typedef(struct btf_source *btf, const char *name); /* of vmlinux */
 /* A global variable: its type, NULL if unknown. */
 const struct type *btf_find_variable(struct btf_source *btf, const char *name);

@@ -31,6 +31,22 @@ const struct type *btf_find_definition(struct btf_source *s, const char *name, u
 	return find_anywhere(s, name, BTF_KIND_BIT(kind));
 }
 
+const struct type *btf_next_structure(struct btf_source *s, const char *name, u32 *iterator)
+{
+	const struct btf_blob *const b = &s->vmlinux;
+
+	if (btf_open(&s->vmlinux))
+		return NULL;
+	while (*iterator < b->count) {
+		const u32 i = (*iterator)++;
+		const struct btf_type *const t = btf_nth(b, i);
+
+		if (btf_raw_kind(t) == BTF_KIND_STRUCT && btf_is_name(b, t->name_off, name))
+			return btf_convert(b, b->first_id + i);
+	}
+	return NULL;
+}
+
 static const struct type *find_spelled(struct btf_source *s, const char *name)
 {
 	const struct type *t;

@@ -91,7 +91,7 @@ run boot -e initcall --persistent 16M
 is "$rc $out" "0 reserve_mem=4096K:4096:boot_above reserve_mem=16384K:4096:boot trace_instance=boot^traceoff@boot,initcall:*" "--persistent"
 run crash --kernel
 like "$rc $err" '^1 .*no memory for recordings that outlives a crash' "crash --kernel: there is none"
-run crash --kernel 1
+run crash --kernel 1 2
 is $rc 2 "which takes no processes"
 
 run boot --bootconfig -e 'sched:sched_switch /args.prev_prio < 120/' -e initcall -e sched_process_exec -R 'traceoff if pid == 1' -p nop -w

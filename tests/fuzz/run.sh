@@ -215,6 +215,12 @@ PY
 		(cd "$corpus" && python3 "$OLDPWD/tests/cli/xen/records.py" write all) || skipped "by python3"
 		xz -dc tests/cli/xen/lost.xz | head -c 2100 >"$corpus/lost"
 		;;
+	vmcore)
+		for format in elf zlib snappy flat; do
+			python3 tests/vmcore_image.py "$corpus/$format" $format >/dev/null || skipped "by python3"
+		done
+		options=-max_len=131072
+		;;
 	ctf)
 		tests/fuzz/seeds.pl "$target" "$corpus"
 		seeds_of_lttng

@@ -136,9 +136,9 @@ my @qemu = ('qemu-system-x86_64', '-accel', 'tcg,thread=' . ($ENV{VM_THREADS} //
 	split ' ', $ENV{VM_QEMU} // '');
 my $command_line = 'console=ttyS0 quiet loglevel=3 panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable nowatchdog init_on_alloc=0 apparmor=0 rcupdate.rcu_expedited=1';
 my $disk = "build/vm/disk.$$";
-my $port = "/tmp/pantrace-vm.$$.sock"; # its end of a serial port, for tests that have a part out here
+my $port = "/tmp/pantrace-vm.$$.sock"; # its end of a serial port, for tests that have a part out here; QEMU's monitor, .qmp and .monitor
 push @qemu, '-device', 'virtio-serial-pci', '-chardev', "socket,id=pt,path=$port,server=on,wait=off", '-device', 'virtserialport,chardev=pt,name=pantrace.0',
-	'-qmp', "unix:$port.qmp,server=on,wait=off"
+	'-qmp', "unix:$port.qmp,server=on,wait=off", '-monitor', "unix:$port.monitor,server=on,wait=off", '-device', 'vmcoreinfo'
 	if grep { -e "tests/vm/$_.host" } @tests;
 if ($with_drivers) {
 	for my $n (0, 1) { open my $f, '>', "$disk.$n" or bail($!); truncate $f, 16 << 20 }
@@ -161,7 +161,7 @@ $SIG{$_} = sub { exit 1 } for qw(INT TERM HUP);
 END {
 	my $code = $?;
 	kill 'KILL', $pid if $pid;
-	unlink $image, $port, "$port.qmp", map { "$disk.$_" } 0 .. 3;
+	unlink $image, $port, "$port.qmp", "$port.monitor", map { "$disk.$_" } 0 .. 3;
 	$? = $code;
 }
 my $deadline = time + $timeout;

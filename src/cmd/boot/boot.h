@@ -112,8 +112,7 @@ int boot_extract(const struct boot_options *o, struct kernel *k, struct diag *d)
 int boot_arm(const struct boot_options *o, struct kernel *k, struct diag *d);
 
 /*
- * `pantrace crash --kernel`: instance NULL = that of the command line, output NULL = a name with
- * the date. Returns an exit code.
+ * `pantrace crash --kernel`: instance NULL = that of the command line. Returns an exit code.
  */
 int crash_kernel(const char *instance, const char *output, bool json, struct diag *d);
 

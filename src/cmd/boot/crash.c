@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Memory that outlives a crash: begins the recording, and reads it afterwards. */
 #include <stdio.h>
-#include <time.h>
 
 #include "cmd/boot/boot.h"
 #include "record/ftrace/last_boot.h"
@@ -67,14 +66,8 @@ int crash_kernel(const char *instance, const char *output, bool json, struct dia
 	struct kernel *const k = kernel_new();
 	struct extracted e = {0};
 	struct instance *in = NULL;
-	time_t now = time(NULL);
-	struct tm tm;
-	char name[64];
-	int err;
+	int err = open_instance(instance, k, d, &in);
 
-	strftime(name, sizeof(name), "crash-%Y%m%d-%H%M%S.dat", localtime_r(&now, &tm));
-	output = output ?: name;
-	err = open_instance(instance, k, d, &in);
 	if (!err)
 		err = last_boot_read(in, output, false, &e);
 	if (!err) {

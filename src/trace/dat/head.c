@@ -6,6 +6,7 @@
 #include "trace/dat/internal.h"
 
 #define COMPRESSED 1 /* a section's flag */
+#define PAGE_HEAD  16 /* bytes before a page's events */
 #define PAGES_NAME "buffer flyrecord " /* of the section with the pages, for people */
 
 /* ---- parts ---- */
@@ -108,6 +109,71 @@ void dat_formats_end(struct dat_formats *f)
 	memcpy(f->out->data + f->count_at, &f->count, sizeof(f->count));
 }
 
+/* As the kernel's events/header_page and header_event have it. */
+void dat_contents_usual_headers(struct dat_contents *c, u32 page_size)
+{
+	char *const page = xasprintf("\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				     "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+				     "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+				     "\tfield: char data;\toffset:16;\tsize:%u;\tsigned:0;\n",
+				     page_size - PAGE_HEAD);
+
+	dat_contents_headers(c, page,
+			     "# compressed entry header\n"
+			     "\ttype_len    :    5 bits\n"
+			     "\ttime_delta  :   27 bits\n"
+			     "\tarray       :   32 bits\n"
+			     "\n"
+			     "\tpadding     : type == 29\n"
+			     "\ttime_extend : type == 30\n"
+			     "\ttime_stamp : type == 31\n"
+			     "\tdata max type_len  == 28\n");
+	free(page);
+}
+
+static int by_system(const void *a, const void *b)
+{
+	const struct dat_format *const x = a, *const y = b;
+	const int rc = strcmp(x->system, y->system);
+
+	return rc ? rc : (int)x->id - (int)y->id;
+}
+
+/* Systems together, and ftrace's own events apart from them. */
+void dat_contents_formats(struct dat_contents *c, struct dat_format *all, size_t n)
+{
+	struct strbuf *const out = &c->parts[DAT_EVENT_FORMATS];
+	struct strbuf *const own = &c->parts[DAT_FTRACE_FORMATS];
+	struct dat_formats ours, formats = {0};
+	const char *system = NULL;
+	u32 systems = 0;
+
+	if (n)
+		qsort(all, n, sizeof(*all), by_system);
+	strbuf_reset(out);
+	strbuf_reset(own);
+	ours = dat_formats_begin(own, NULL);
+	strbuf_add(out, &systems, sizeof(systems));
+	for (size_t i = 0; i < n; i++) {
+		if (str_eq(all[i].system, KERNEL_OWN_EVENTS)) {
+			dat_formats_add(&ours, all[i].text, all[i].len);
+			continue;
+		}
+		if (!system || !str_eq(all[i].system, system)) {
+			if (system)
+				dat_formats_end(&formats);
+			system = all[i].system;
+			formats = dat_formats_begin(out, system);
+			systems++;
+		}
+		dat_formats_add(&formats, all[i].text, all[i].len);
+	}
+	if (system)
+		dat_formats_end(&formats);
+	dat_formats_end(&ours);
+	memcpy(out->data, &systems, sizeof(systems));
+}
+
 /* ---- the head of a file: all but the pages ---- */
 
 /* In the order of enum dat_part. */
@@ -147,11 +213,21 @@ static void put_text_option(struct strbuf *out, u16 id, const char *text)
 		put_option(out, id, text, strlen(text) + 1);
 }
 
+/* The CPUs up to the last one. */
+static u32 cpus_of(const struct dat_writer_options *o)
+{
+	u32 most = 0;
+
+	for (u32 i = 0; i < o->cpu_count; i++)
+		most = MAX(most, o->cpus[i] + 1);
+	return most;
+}
+
 /* Options that are the same in both versions. */
 static void put_options(const struct dat_writer_options *o, const struct dat_contents *c,
 			struct strbuf *out)
 {
-	const u32 cpus = o->cpus[o->cpu_count - 1] + 1;
+	const u32 cpus = cpus_of(o);
 
 	put_text_option(out, OPTION_TRACECLOCK, c->clocks);
 	put_text_option(out, OPTION_UNAME, c->uname);
@@ -167,7 +243,7 @@ static void put_options(const struct dat_writer_options *o, const struct dat_con
 static void head_v6(const struct dat_writer_options *o, const struct dat_contents *c,
 		    struct dat_head *h)
 {
-	const u32 cpus = o->cpus[o->cpu_count - 1] + 1;
+	const u32 cpus = cpus_of(o);
 	u32 i = 0;
 
 	put_magic(&h->out, "6", o->page_size);
@@ -244,12 +320,43 @@ static u64 put_text_section(struct dat_head *h, u16 id, bool compress, const cha
 	return at;
 }
 
+/*
+ * {u64 section, name, clock, u32 page size, u32 CPUs, {u32 cpu, u64 offset, u64 size}*}; *first: of
+ * its CPUs among all. Returns where the section is to be said.
+ */
+static size_t put_buffer(struct dat_head *h, const struct dat_writer_options *o,
+			 const struct dat_instance *in, u32 *first)
+{
+	size_t at;
+
+	put16(&h->out, OPTION_BUFFER);
+	put32(&h->out,
+	      (u32)(8 + strlen(in->name) + 1 + strlen(in->clock) + 1 + 4 + 4 + 20 * in->cpu_count));
+	at = h->out.len;
+	put64(&h->out, 0);
+	put_string(&h->out, in->name);
+	put_string(&h->out, in->clock);
+	put32(&h->out, in->page_size);
+	put32(&h->out, in->cpu_count);
+	for (const u32 end = *first + in->cpu_count; *first < end; ++*first) {
+		put32(&h->out, o->cpus[*first]);
+		h->slots[*first] = h->out.len;
+		put64(&h->out, 0);
+		put64(&h->out, 0);
+	}
+	return at;
+}
+
 static void head_v7(const struct dat_writer_options *o, const struct dat_contents *c,
 		    struct dat_head *h)
 {
+	const struct dat_instance only = {"", c->clock, o->page_size, o->cpu_count};
+	const struct dat_instance *const instances = o->instances ?: &only;
+	const u32 count = o->instances ? o->instance_count : 1;
 	const bool compress = o->compress;
-	const u32 count = o->cpu_count;
-	u64 parts[DAT_PARTS], options_at, size_at, section, begin;
+	u64 parts[DAT_PARTS], options_at, size_at, section;
+	VECTOR(size_t) places = {0}; /* where buffers say their section */
+	u32 first = 0;
 	const u64 none = 0;
 
 	for (u32 p = 0; p < DAT_PARTS; p++)
@@ -270,26 +377,16 @@ static void head_v7(const struct dat_writer_options *o, const struct dat_content
 	for (u32 p = 0; p < DAT_PARTS; p++)
 		put_option(&h->out, part_rows[p].id, &parts[p], sizeof(parts[p]));
 	put_options(o, c, &h->out);
-	/* {u64 section, name, clock, u32 page size, u32 CPUs, {u32 cpu, u64 offset, u64 size}*} */
-	put16(&h->out, OPTION_BUFFER);
-	put32(&h->out, (u32)(8 + 1 + strlen(c->clock) + 1 + 4 + 4 + 20 * count));
-	begin = h->out.len;
-	put64(&h->out, 0);
-	put_string(&h->out, "");
-	put_string(&h->out, c->clock);
-	put32(&h->out, o->page_size);
-	put32(&h->out, count);
-	for (u32 i = 0; i < count; i++) {
-		put32(&h->out, o->cpus[i]);
-		h->slots[i] = h->out.len;
-		put64(&h->out, 0);
-		put64(&h->out, 0);
-	}
+	for (u32 i = 0; i < count; i++)
+		vector_push(&places, put_buffer(h, o, &instances[i], &first));
 	put_option(&h->out, OPTION_DONE, &none, sizeof(none));
 	section_end(h, size_at);
 	put_text_section(h, OPTION_STRINGS, compress, "strings", &h->names);
 	h->buffer = put_section(h, OPTION_BUFFER, compress, PAGES_NAME, &size_at);
-	memcpy(h->out.data + begin, &h->buffer, sizeof(h->buffer));
+	/* all of them have one: it only says how pages are packed */
+	for (u32 i = 0; i < count; i++)
+		memcpy(h->out.data + places.items[i], &h->buffer, sizeof(h->buffer));
+	vector_free(&places);
 }
 
 struct dat_head dat_head_make(const struct dat_writer_options *o, const struct dat_contents *c)

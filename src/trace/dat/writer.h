@@ -60,6 +60,17 @@ void dat_contents_headers(struct dat_contents *c, const char *page, const char *
 void dat_contents_symbols(struct dat_contents *c, const char *text, size_t len);
 void dat_contents_strings(struct dat_contents *c, const char *text, size_t len);
 void dat_contents_tasks(struct dat_contents *c, const char *text, size_t len);
+/* Headers of a ring whose pages have this size and are laid out as in every 64-bit kernel. */
+void dat_contents_usual_headers(struct dat_contents *c, u32 page_size);
+#define KERNEL_OWN_EVENTS "ftrace" /* the system of those that ftrace itself writes */
+struct dat_format {
+	const char *system;
+	u32 id;
+	const char *text;
+	size_t len;
+};
+/* The formats of all events, which are sorted by system and id. */
+void dat_contents_formats(struct dat_contents *c, struct dat_format *all, size_t n);
 /* Formats of a system's events, which text is added to; see dat_formats_end(). */
 struct dat_formats {
 	struct strbuf *out;
@@ -71,12 +82,21 @@ struct dat_formats dat_formats_begin(struct strbuf *out, const char *system);
 void dat_formats_add(struct dat_formats *f, const char *text, size_t len);
 void dat_formats_end(struct dat_formats *f);
 
+/* A buffer of the file. */
+struct dat_instance {
+	const char *name, *clock; /* name: "" = the kernel's own */
+	u32 page_size;
+	u32 cpu_count; /* of .cpus, behind those of the instances before */
+};
+
 struct dat_writer_options {
 	u32 version; /* 6 or 7 */
 	bool compress; /* zstd; of version 6 nothing is */
-	u32 page_size; /* of the ring buffer's sub-buffers */
+	u32 page_size; /* of the ring buffer's sub-buffers; of instances the largest */
 	const u32 *cpus; /* rising */
 	u32 cpu_count;
+	const struct dat_instance *instances; /* version 7; NULL = one, with the contents' clock */
+	u32 instance_count;
 	u64 most_bytes; /* of all CPUs; 0 = as much as the disk has */
 	/* Descriptor: the file is made there, under the last name of PATH; 0 = where PATH says. */
 	int directory;

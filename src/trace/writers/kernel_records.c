@@ -201,83 +201,18 @@ const struct kernel_format *kernel_record(struct kernel_records *k, struct trace
 
 /* ---- what the file says of them ---- */
 
-/* As the kernel's events/header_page and header_event have it. */
-static void put_headers(struct dat_contents *c, u32 page_size)
-{
-	struct strbuf page = STRBUF_INIT;
-
-	strbuf_addf(&page,
-		    "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-		    "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-		    "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-		    "\tfield: char data;\toffset:16;\tsize:%u;\tsigned:0;\n",
-		    page_size - KERNEL_PAGE_HEAD);
-	dat_contents_headers(c, page.data,
-			     "# compressed entry header\n"
-			     "\ttype_len    :    5 bits\n"
-			     "\ttime_delta  :   27 bits\n"
-			     "\tarray       :   32 bits\n"
-			     "\n"
-			     "\tpadding     : type == 29\n"
-			     "\ttime_extend : type == 30\n"
-			     "\ttime_stamp : type == 31\n"
-			     "\tdata max type_len  == 28\n");
-	strbuf_release(&page);
-}
-
-static int by_system(const void *a, const void *b)
-{
-	const struct kernel_format *const *const x = a, *const *const y = b;
-	const int rc = strcmp((*x)->system, (*y)->system);
-
-	return rc ? rc : (int)(*x)->id - (int)(*y)->id;
-}
-
-/* Systems together, and ftrace's own events apart from them. */
-static void put_formats(const struct kernel_records *k, struct dat_contents *c)
-{
-	VECTOR(const struct kernel_format *) all = {0};
-	struct strbuf *const out = &c->parts[DAT_EVENT_FORMATS];
-	struct strbuf *const own = &c->parts[DAT_FTRACE_FORMATS];
-	struct dat_formats ours, formats = {0};
-	const char *system = NULL;
-	u32 systems = 0;
-
-	hashmap_each (&k->formats, e)
-		vector_push(&all, e->value);
-	if (all.len)
-		qsort(all.items, all.len, sizeof(*all.items), by_system);
-	strbuf_reset(out);
-	strbuf_reset(own);
-	ours = dat_formats_begin(own, NULL);
-	strbuf_add(out, &systems, sizeof(systems));
-	for (size_t i = 0; i < all.len; i++) {
-		const struct kernel_format *const f = all.items[i];
-
-		if (!f->id)
-			continue;
-		if (str_eq(f->system, KERNEL_OWN_EVENTS)) {
-			dat_formats_add(&ours, f->text.data, f->text.len);
-			continue;
-		}
-		if (!system || !str_eq(f->system, system)) {
-			if (system)
-				dat_formats_end(&formats);
-			formats = dat_formats_begin(out, f->system);
-			system = f->system;
-			systems++;
-		}
-		dat_formats_add(&formats, f->text.data, f->text.len);
-	}
-	if (system)
-		dat_formats_end(&formats);
-	dat_formats_end(&ours);
-	memcpy(out->data, &systems, sizeof(systems));
-	vector_free(&all);
-}
-
 void kernel_records_put(const struct kernel_records *k, u32 page_size, struct dat_contents *c)
 {
-	put_headers(c, page_size);
-	put_formats(k, c);
+	VECTOR(struct dat_format) all = {0};
+
+	hashmap_each (&k->formats, e) {
+		const struct kernel_format *const f = e->value;
+
+		if (f->id)
+			vector_push(&all, (struct dat_format){f->system, f->id, f->text.data,
+							      f->text.len});
+	}
+	dat_contents_usual_headers(c, page_size);
+	dat_contents_formats(c, all.items, all.len);
+	vector_free(&all);
 }

@@ -13,9 +13,8 @@
 #include "trace/ring/page.h"
 #include "trace/writers/writer.h"
 
-#define KERNEL_OWN_EVENTS "ftrace" /* the system of those that ftrace itself writes */
-#define KERNEL_IDS	  65536
-#define KERNEL_PAGE_HEAD  16 /* bytes before a page's events */
+#define KERNEL_IDS	 65536
+#define KERNEL_PAGE_HEAD 16 /* bytes before a page's events */
 
 struct kernel_format {
 	char *system, *name;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pantrace crash: what the rings of ended programs hold. */
+/* pantrace crash: its options, and what the rings of ended programs hold. */
+#include "cmd/crash/crash.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,12 +25,13 @@ static const struct option_spec crash_table[] = {
 	{'o', "output", "DIR", "where to write (default: crash-DATE-TIME)", OPTION_STRING,
 	 offsetof(struct crash_options, output)},
 	{'k', "kernel", NULL,
-	 "what the kernel had recorded when it crashed, in memory that outlives that (boot "
-	 "--persistent), into a trace.dat",
+	 "what the kernel had recorded when it crashed, into a trace.dat: out of a VMCORE, or of "
+	 "memory that outlives a crash (boot --persistent)",
 	 OPTION_FLAG, offsetof(struct crash_options, kernel)},
 	{'B', "name", "BUFFER",
-	 "--kernel: this instance (default: that of the kernel's command line)", OPTION_STRING,
-	 offsetof(struct crash_options, instance)},
+	 "--kernel: only this instance (default: all of the VMCORE, or that of the kernel's "
+	 "command line)",
+	 OPTION_STRING, offsetof(struct crash_options, instance)},
 	{'j', "json", NULL, "one JSON object a process; --kernel: a CPU", OPTION_FLAG,
 	 offsetof(struct crash_options, json)},
 	{0},
@@ -39,17 +42,22 @@ static const struct option_field crash_fields[] = {
 	{"UID", "the user whose file it is: of a process that has ended, nobody else can say more"},
 	{"EVENTS, LOST", "events that were read; events that were lost for want of room"},
 	{"RINGS", "whole, or damaged: what stood before the damage was read"},
+	{"OVERWRITTEN, DROPPED, UNREADABLE",
+	 "--kernel: events that newer ones replaced; that found no room; that should be in the "
+	 "VMCORE and are not, or are damaged (code 3)"},
 	{0},
 };
 
 static const struct command_spec crash_spec = {
 	.name = "crash",
-	.synopsis = "[options] FILE|DIR|PID...",
+	.synopsis = "[options] FILE|DIR|PID... | --kernel [VMCORE]",
 	.summary = "the last events of programs that were killed, or of a kernel that crashed",
 	.examples = "pantrace crash 4711   # of this process, from whichever session it was in\n"
 		    "pantrace crash /var/lib/rings -o /tmp/last   # every ring file of a "
 		    "directory, after a power cut\n"
-		    "pantrace crash --kernel -o last.dat   # of the kernel, after `boot arm`\n",
+		    "pantrace crash --kernel -o last.dat   # of the kernel, after `boot arm`\n"
+		    "pantrace crash --kernel /var/crash/vmcore -o dead.dat   # of all CPUs of a "
+		    "dead machine\n",
 	.details =
 		"The rings of a process are a file in memory (/dev/shm) or on a disk (--rings, "
 		"PANTRACE_RECORD). Whatever ended the process, it holds every event that was "
@@ -58,7 +66,12 @@ static const struct command_spec crash_spec = {
 		"process's user; whose a process was that has ended, only its files say: UID.\n\n"
 		"--kernel takes what the boot before has left out of its memory. report, trace-cmd "
 		"and KernelShark open the file, which has the formats, symbols and names of that "
-		"boot, and its clock.\n",
+		"boot, and its clock.\n\n"
+		"With a VMCORE it takes the buffers of the kernel and of all instances out of the "
+		"memory of a dead machine: an ELF core (/proc/vmcore, QEMU's dump-guest-memory) or "
+		"what makedumpfile has compressed, flattened or not. Nothing else is needed: the "
+		"dump explains itself by the kernel's own types and symbols, if that is Linux 6.0 "
+		"or later on x86-64 with CONFIG_DEBUG_INFO_BTF.\n",
 	.fields = crash_fields,
 	.options = crash_table,
 };
@@ -221,23 +234,26 @@ int cmd_crash(int argc, char **argv)
 	struct strbuf out = STRBUF_INIT;
 	struct crash c = {.sink = {.columns = columns, .out = &out}};
 	struct diag d = DIAG_INIT;
-	char directory[64];
+	char name[64];
 	time_t now = time(NULL);
 	struct tm tm;
 	int first, rc = options_parse(&crash_spec, argc, argv, &o, &first);
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
-	if (o.kernel && first < argc)
-		return options_usage_error(&crash_spec, "--kernel takes no files and processes");
+	strftime(name, sizeof(name), o.kernel ? "crash-%Y%m%d-%H%M%S.dat" : "crash-%Y%m%d-%H%M%S",
+		 localtime_r(&now, &tm));
+	o.output = o.output ?: name;
+	if (o.kernel && argc - first > 1)
+		return options_usage_error(&crash_spec, "--kernel takes one VMCORE");
 	if (o.kernel)
-		return diag_close(&d, crash_kernel(o.instance, o.output, o.json, &d));
+		return diag_close(
+			&d, first < argc
+				    ? crash_vmcore(argv[first], o.instance, o.output, o.json, &d)
+				    : crash_kernel(o.instance, o.output, o.json, &d));
 	if (first == argc)
 		return options_usage_error(&crash_spec,
 					   "a directory, a file or a process is needed");
-	strftime(directory, sizeof(directory), "crash-%Y%m%d-%H%M%S", localtime_r(&now, &tm));
-	if (!o.output)
-		o.output = directory;
 	c.sink.format = sink_of(o.json);
 	rc = ctf_output_open(&(struct ctf_output_options){.directory = o.output}, &d, &c.output);
 	for (int i = first; i < argc && !rc; i++) {

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a trace.dat says beside its pages, from the memory of a dead kernel. */
+#ifndef PANTRACE_TRACE_VMCORE_STATE_H
+#define PANTRACE_TRACE_VMCORE_STATE_H
+
+#include "trace/dat/writer.h"
+#include "trace/vmcore/kernel.h"
+
+/*
+ * The texts of events' `format` files (formats.c), of modules' and dynamic events, too. 0 or -errno
+ * with a diagnostic.
+ */
+int dead_formats_read(struct dead_kernel *k, struct dat_contents *c);
+
+/*
+ * Symbols, strings, names of tasks, the machine, and how its clock mono stood to that of the day.
+ * What the dump does not have is left out; *ret_uname and *ret_version, malloc'ed, are the
+ * contents'.
+ */
+void dead_state_read(struct dead_kernel *k, struct dat_contents *c, char **ret_uname,
+		     char **ret_version);
+
+#endif
