@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* TAP for unit tests: ok(condition, name...), then `return tap_done();` from main. What is said of a failure goes to stderr, as in
- * tap.sh: prove passes that on. */
+/*
+ * TAP for unit tests: ok(condition, name...), then `return tap_done();` from main. What is said of
+ * a failure goes to stderr, as in tap.sh: prove passes that on.
+ */
 #ifndef PANTRACE_TESTS_TAP_H
 #define PANTRACE_TESTS_TAP_H
 
