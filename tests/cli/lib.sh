@@ -5,7 +5,6 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 pantrace=${PANTRACE:-$top/build/pantrace}
 programs=$top/build/programs
 work=$(mktemp -d /tmp/pantrace-test.XXXXXX)
-export LC_ALL=C # names of other threads may be any bytes, which grep and sed take for no text in another locale
 trap 'rm -rf --one-file-system "$work"' EXIT # a test that is killed may leave mounts
 trap 'exit 1' INT TERM
 
