@@ -9,7 +9,7 @@ need_root
 for peer in perf trace-cmd; do command -v $peer >/dev/null || { echo "1..0 # SKIP no $peer"; exit 0; }; done
 cd "$work" || exit 1
 
-work_to_do='ls / >/dev/null; cat /proc/self/stat >/dev/null; sleep 0.01'
+work_to_do='ls / >/dev/null; dd if=/dev/zero of=/dev/null bs=1 count=150 2>/dev/null; cat /proc/self/stat >/dev/null; sleep 0.01'
 run record -q -e raw_syscalls -e sched:sched_process_exec -e sched:sched_switch -o ours.dat -- sh -c "$work_to_do"
 perf record -q -k mono -g --sample-cpu -o theirs.data -e cpu-clock,sched:sched_process_exec,raw_syscalls:sys_enter -- sh -c "$work_to_do" >/dev/null 2>&1
 

@@ -111,7 +111,7 @@ judge() # NAME, then the judge as Python
 }
 
 perf record -q -k mono -o kernel.data -e cpu-clock,sched:sched_switch,sched:sched_process_exec,raw_syscalls:sys_enter,raw_syscalls:sys_exit \
-	-- sh -c 'ls / >/dev/null; sleep 0.01; cat /proc/self/stat >/dev/null' >/dev/null 2>&1
+	-- sh -c 'ls / >/dev/null; dd if=/dev/zero of=/dev/null bs=1 count=150 2>/dev/null; sleep 0.01; cat /proc/self/stat >/dev/null' >/dev/null 2>&1
 run convert kernel.data out.parquet
 is "$rc $err" "0 " "a perf.data"
 "$pantrace" convert kernel.data out.csv
