@@ -67,9 +67,10 @@ else
 	skip "a full disk" "nothing can be mounted"
 fi
 # killed while it writes: the file has no name yet
+perf record -q -k mono -o many.data -e raw_syscalls:sys_enter -- dd if=/dev/zero of=/dev/null bs=1 count=100000 >/dev/null 2>&1
 for signal in INT KILL; do
 	mkdir killed
-	env --default-signal=INT "$pantrace" convert --to csv $(for i in $(seq 400); do echo kernel.data; done) killed/out 2>/dev/null &
+	env --default-signal=INT "$pantrace" convert --to csv $(for i in $(seq 20); do echo many.data; done) killed/out 2>/dev/null &
 	until_true sh -c "ls -l /proc/$!/fd | grep -q '(deleted)'"
 	kill -$signal $! 2>/dev/null
 	wait $! 2>/dev/null
