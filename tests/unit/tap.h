@@ -23,8 +23,7 @@ __attribute__((format(printf, 2, 3), unused)) static int ok(int condition, const
 	va_end(ap);
 	printf("%sok %d - %s\n", condition ? "" : "not ", ++tap_count, name);
 	if (!condition)
-		fprintf(stderr, "# Failed test %d of %s: %s\n", tap_count, __BASE_FILE__,
-			name);
+		fprintf(stderr, "# Failed test %d of %s: %s\n", tap_count, __BASE_FILE__, name);
 	tap_failed += !condition;
 	return condition;
 }
