@@ -371,6 +371,24 @@ static int write_picture(struct drawing *d, struct timeline_options *o)
 	return is_served ? timeline_serve(d->timeline, o, a->idle_ns, d->words) : rc;
 }
 
+/* What is not certain in the picture. */
+static void say_uncertain(const struct timeline *t)
+{
+	u64 most_ns;
+	const size_t partial = timeline_partial(t), moved = timeline_moved(t, &most_ns);
+
+	if (partial)
+		complain("timeline",
+			 "of %zu threads only some switches were recorded: what they did is not "
+			 "certain, and in no sum",
+			 partial);
+	if (moved)
+		complain("timeline",
+			 "%zu events are recorded after later ones: they are drawn at the time of "
+			 "those, up to %" PRIu64 " ns too late",
+			 moved, most_ns);
+}
+
 static int draw(struct drawing *d)
 {
 	struct strbuf files = STRBUF_INIT;
@@ -384,11 +402,7 @@ static int draw(struct drawing *d)
 		return EXIT_FAILED;
 	}
 	timeline_finish(d->timeline);
-	if (timeline_partial(d->timeline))
-		complain("timeline",
-			 "of %zu threads only some switches were recorded: what they did is not "
-			 "certain, and in no sum",
-			 timeline_partial(d->timeline));
+	say_uncertain(d->timeline);
 	code = drawn_code(&d->from);
 	title = xasprintf("Time line: %s", *d->from.paths);
 	drawn_add_files(&d->from, &files);

@@ -37,6 +37,8 @@ struct timeline_text {
 };
 
 struct timeline {
+	size_t moved; /* events that were recorded after later ones */
+	u64 moved_most_ns;
 	VECTOR(struct timeline_event) events;
 	VECTOR(struct timeline_kind) kinds;
 	VECTOR(struct timeline_thread) threads;

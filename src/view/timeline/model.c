@@ -91,8 +91,13 @@ static u32 now(const struct timeline *t)
 
 u32 timeline_event(struct timeline *t, s64 ns, u32 kind, u32 thread, u32 cpu)
 {
-	if (t->events.len)
-		ns = MAX(ns, vector_last(&t->events).ns);
+	const s64 last = t->events.len ? vector_last(&t->events).ns : ns;
+
+	if (ns < last) {
+		t->moved++;
+		t->moved_most_ns = MAX(t->moved_most_ns, (u64)last - (u64)ns);
+		ns = last;
+	}
 	vector_push(&t->events, (struct timeline_event){ns, kind, thread, cpu});
 	return now(t);
 }
@@ -342,6 +347,12 @@ void timeline_finish(struct timeline *t)
 }
 
 /* ---- reading ---- */
+
+size_t timeline_moved(const struct timeline *t, u64 *ret_most_ns)
+{
+	*ret_most_ns = t->moved_most_ns;
+	return t->moved;
+}
 
 size_t timeline_partial(const struct timeline *t)
 {

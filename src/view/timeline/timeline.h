@@ -113,6 +113,8 @@ u32 timeline_event_cpu(const struct timeline *t, u32 event); /* or TIMELINE_NONE
 const struct timeline_thread *timeline_threads(const struct timeline *t, size_t *ret_n);
 const struct timeline_cpu *timeline_cpus(const struct timeline *t, size_t *ret_n);
 size_t timeline_partial(const struct timeline *t); /* number of partial threads */
+/* How many events came out of order and were moved to a later time; *ret_most_ns: by how much. */
+size_t timeline_moved(const struct timeline *t, u64 *ret_most_ns);
 /* In time order. */
 const struct timeline_span *timeline_spans(const struct timeline *t, struct timeline_lane lane,
 					   size_t *ret_n);
