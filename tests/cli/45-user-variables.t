@@ -75,7 +75,7 @@ recorded()
 compare()
 {
 	said "$2" "$work/out" >"$work/said"
-	recorded "$3" "$work/out" >"$work/recorded"
+	recorded "$3" "$work/tool" >"$work/recorded"
 	equal=$(grep -cxFf "$work/recorded" "$work/said")
 	awk 'NR == FNR { want[$1 " " $2] = $3; next } ($1 " " $2) in want && want[$1 " " $2] != $3 { print "# " $0 ", not " want[$1 " " $2] }' "$work/said" "$work/recorded" >"$work/wrong"
 	cat "$work/wrong"
@@ -102,12 +102,12 @@ for build in 'gcc -O0 -gdwarf-5' 'gcc -O1 -gdwarf-4' 'gcc -O2 -gdwarf-5' 'gcc -O
 		like "$err" "HINT: a part of it is optimised out" "$build: half of a struct is refused"
 		;;
 	esac
-	run -q -c "$work/t" -e "
+	run -q -o "$work/tool" -c "$work/t" -e "
 		uprobe:$work/t:keep:0 { printf(\"IS $form\\n\", $those); }
 		uprobe:$work/t@t.c:$at_loop { printf(\"LOOPED \"); print(vars); }
 		uprobe:$work/t@t.c:$at_step { printf(\"STEPPED \"); print(vars); }"
 	is "$rc$err" 0 "$build"
-	is "$(sed -n 's/^IS //p' "$work/out")" "$(sed -n 's/^KEEP //p' "$work/out")" "$build: parameters, members, bit-fields, globals"
+	is "$(sed -n 's/^IS //p' "$work/tool")" "$(sed -n 's/^KEEP //p' "$work/out")" "$build: parameters, members, bit-fields, globals"
 	compare "$build: locals" LOOP LOOPED
 	case $build in
 	*-O0*) is "$equal" 20 "$build: and all of them are there" ;;

@@ -68,7 +68,8 @@ like "$out" 'Would remove 0123456789abcdef .*lib.so' "prune -n says what it woul
 ok "and removes nothing"
 run cache prune
 is "$rc $(printf '%s\n' "$out" | wc -l)" "0 1" "prune removes that one"
-[ ! -e "$cache/.build-id/01" ] && [ ! -e "$cache$work/lib.so" ]
+# another program's build-id may begin with the same byte
+! ls -d "$cache/.build-id/01/23456789abcdef"* 2>/dev/null && ! rmdir "$cache/.build-id/01" 2>/dev/null && [ ! -e "$cache$work/lib.so" ]
 ok "with its directories"
 run cache remove "$(echo "$app_id" | cut -c1-6)"
 like "$out" "^Removed $app_id $app\$" "remove by the beginning of a build-id"
