@@ -7,7 +7,7 @@ import re
 import subprocess
 
 from browser import Browser
-from perf_script import events, script, switch
+from perf_script import events, record, script, switch
 from tap import done, equal, need, ok, run, scratch
 
 need('chromium', 'perf')
@@ -26,8 +26,8 @@ __attribute__((noinline)) void burn(int n) { for (int i = 0; i < n; i++) s += i 
 int main(void) { for (int i = 0; i < 300; i++) { burn(300000); usleep(3000); } }
 ''')
 subprocess.run(['gcc', '-O0', '-g', 'w.c', '-o', 'w'], check=True)
-subprocess.run(['perf', 'record', '-q', '-F', '999', '-e', 'cpu-clock:u', '-g', '-o', 'cpu.data', './w'], capture_output=True)
-subprocess.run(['perf', 'record', '-q', '-a', '-m', '8M', '-e', 'sched:sched_switch,sched:sched_wakeup', '-o', 'sched.data', './w'], capture_output=True)
+record('-F', '999', '-e', 'cpu-clock:u', '-g', '-o', 'cpu.data', './w')
+record('-a', '-m', '8M', '-e', 'sched:sched_switch,sched:sched_wakeup', '-o', 'sched.data', './w')
 
 # ---- latency: as many as report has, each in its row ----
 

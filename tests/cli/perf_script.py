@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What perf script says of a recording, for tests that compare with it."""
+"""perf's recordings and what perf script says of them, for tests that compare with it."""
 import re
 import subprocess
 
@@ -21,3 +21,12 @@ def switch(text):
     """(tid before, its state, tid after) of a sched_switch."""
     m = SWITCH.search(text)
     return int(m[1]), m[2], int(m[3])
+
+
+def record(*words):
+    """perf record, again where it died: it aborts now and then on a busy machine."""
+    for _ in range(5):
+        r = subprocess.run(['perf', 'record', '-q', *words], capture_output=True, text=True, errors='replace')
+        if r.returncode == 0:
+            return
+    raise RuntimeError(f'perf record: {r.returncode}: {r.stderr}')
