@@ -17,13 +17,13 @@ struct dump {
 static int refuse(const char *path, int err, struct diag *d)
 {
 	if (err == -EMEDIUMTYPE) {
-		diag_error(d, NO_SPAN, "%s: is no dump of a machine's memory", path);
+		diag_error(d, NO_SPAN, "%s: not a dump of a machine's memory", path);
 		diag_hint(d, "ELF cores (/proc/vmcore, QEMU's dump-guest-memory) and "
 			     "kdump-compressed files (makedumpfile) are read");
 	} else if (err == -EINVAL) {
 		diag_error(d, NO_SPAN, "%s: damaged or cut off", path);
 	} else if (err == -EPERM) {
-		diag_error(d, NO_SPAN, "%s: is no file", path);
+		diag_error(d, NO_SPAN, "%s: not a regular file", path);
 	} else {
 		diag_error(d, NO_SPAN, "%s: %s", path, strerror(-err));
 	}

@@ -94,8 +94,8 @@ int dump_file_open(struct dump_file *f, const char *path)
 	if (f->fd < 0)
 		return f->fd;
 	f->size = (u64)st.st_size;
-	if (f->size < FLAT_HEAD)
-		err = -EINVAL;
+	if (f->size < FLAT_HEAD) /* less than the head of any dump */
+		err = -EMEDIUMTYPE;
 	else
 		err = read_at(f->fd, 0, magic, sizeof(magic));
 	f->is_flat = !err && !memcmp(magic, FLAT_MAGIC, sizeof(magic));
