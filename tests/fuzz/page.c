@@ -56,7 +56,7 @@ static void print_event(const uint8_t *data, size_t size)
 	free(text);
 }
 
-static void print_events(struct page_merge *m, const struct trace_text *text, struct strbuf *out)
+static void print_events(struct page_merge *m, struct trace_text *text, struct strbuf *out)
 {
 	struct raw_event e;
 
