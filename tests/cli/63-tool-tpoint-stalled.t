@@ -14,6 +14,8 @@ entries()
 	echo $(($(sed -n 's/^entries: //p' $t/instances/pantrace-$tracer-*/per_cpu/cpu$cpu/stats) * 100))
 }
 
+# a name of its own: other tests run dd, too
+cp "$(command -v dd)" "$work/ddstalled"
 mkfifo "$work/pipe"
 exec 5<>"$work/pipe"
 __BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$pantrace" tpoint -b $kb -o "$work/pipe" syscalls:sys_enter_write 'fd == 1 && count == 1' 2>"$work/err" &
@@ -21,7 +23,7 @@ tracer=$!
 read -r line <&5
 is "$line" __BPFTRACE_NOTIFY_PROBES_ATTACHED "a pipe that nobody reads"
 for burst in $(seq $bursts); do
-	taskset -c $cpu dd if=/dev/zero of=/dev/null bs=1 count=$each status=none
+	taskset -c $cpu "$work/ddstalled" if=/dev/zero of=/dev/null bs=1 count=$each status=none
 	for _ in $(seq 1200); do
 		[ $(entries) -lt $((kb * 1024 * 3 / 4)) ] && break
 		sleep 0.05
@@ -35,7 +37,7 @@ kill -INT $tracer
 wait $tracer
 rc=$?
 wait $reader
-is "$(grep -c '^ *dd-[0-9].*sys_write(fd: \(0x\)\{0,1\}1, .* count: \(0x\)\{0,1\}1)' "$work/out")" $((bursts * each)) "every event is there when it reads on"
+is "$(grep -c '^ *ddstalled-[0-9].*sys_write(fd: \(0x\)\{0,1\}1, .* count: \(0x\)\{0,1\}1)' "$work/out")" $((bursts * each)) "every event is there when it reads on"
 is "$rc" 0 "nothing was lost"
 unlike "$(cat "$work/err")" lost "nor is it said"
 is "$(ls -d $t/instances/pantrace-$tracer-* 2>/dev/null)" "" "nothing is left behind"

@@ -109,12 +109,14 @@ bool debug_may_mention(const struct debug_mention *m, Dwarf_Die *unit)
 {
 	const u64 at = dwarf_dieoffset(unit), begin = at - dwarf_cuoffset(unit);
 	Dwarf_Attribute base;
-	Dwarf_Off end;
+	Dwarf_Off end, next;
 	size_t header;
 
+	/* A damaged unit claims bytes beyond the section: its end is sure where another begins. */
 	if (m->offsets.len > MAX_OFFSETS || dwarf_cu_getdwarf(unit->cu) != m->dwarf ||
 	    !debug_unit_is_c(unit) ||
 	    dwarf_nextcu(m->dwarf, begin, &end, &header, NULL, NULL, NULL) || end <= at ||
+	    dwarf_nextcu(m->dwarf, end, &next, &header, NULL, NULL, NULL) ||
 	    !functions_are_plain(unit))
 		return true;
 	return has_offset(m, unit->addr, end - at) ||
