@@ -175,7 +175,7 @@ ok "there, too"
 # ---- guests by the names that QEMU gives them
 qemu() # NAME OPTIONS...: a process that looks like it
 {
-	bash -c 'name=$1; shift; exec -a /usr/bin/qemu-system-x86_64 perl -e "sleep 1000" -- -name "$name,debug-threads=on" "$@"' - "$@" >/dev/null 2>&1 &
+	bash -c 'name=$1; shift; exec -a /usr/bin/qemu-system-x86_64 perl -e "require POSIX; POSIX::setuid(\$ENV{user} // 0); sleep 1000" -- -name "$name,debug-threads=on" "$@"' - "$@" >/dev/null 2>&1 &
 }
 qemu "guest=db$$" -device virtserialport,chardev=pt,name=pantrace.0 -chardev "socket,id=other,path=/nothing" -chardev "socket,id=pt,path=socket,server=on"
 named=$!
@@ -192,6 +192,15 @@ run record --guest "bare$$" -e sched:sched_process_exec -o nothing
 like "$rc $err" "^1 .*bare$$': 2 guests are called so" "two of one name are told apart by nobody"
 kill $other
 until_true sh -c "! kill -0 $other 2>/dev/null"
+# of another user: its /proc directory is root's all the same, as it may not be dumped
+user=65534 qemu "posing$$" -device virtserialport,chardev=pt,name=pantrace.0 -chardev "socket,id=pt,path=socket,server=on"
+other=$!
+until_true grep -q '^Uid:.*65534.*65534' /proc/$other/status
+run record --guest "posing$$" -e sched:sched_process_exec -o nothing
+like "$rc $(printf '%s' "$err" | tr '\n' ' ')" "^1 .*'posing$$': the name or PID.*HINT: guests of QEMU here: .*$other" "another user's process is no guest by the name that it gives itself"
+run record --guest "posing=$other" -e sched:sched_process_exec -d 0.2 -q -o posing
+is "$rc $err $(ls posing)" "0  posing" "by its number it is"
+kill $other
 run record --guest "bare$$" -e sched:sched_process_exec -o nothing
 like "$rc $err" "^1 .*bare$$': no agent is there" "one with vsock, which this machine has not, or where nobody listens"
 run record --guest "nobody$$" -e sched:sched_process_exec -o nothing
@@ -303,24 +312,30 @@ is "$(grep -c '^1 ERROR: liar: ' lies) $(ls -d evil ../evil /tmp/evil lied* 2>/d
 unlike "$(cat lies)" "$(printf '\033')" "what it says is escaped"
 cat >endless.py <<'PY'
 # An agent that sends and sends: before the recording is on, then after it was asked to end.
-import socket, struct, sys
+import socket, struct, sys, threading
 def frame(kind, body, n): return struct.pack('<IIQ', kind, len(body), n) + body
+def hear(c):
+    said = b''
+    while struct.pack('<II', 11, 0) not in said[-24:]: said += c.recv(1)
+    print('asked to end', flush=True)
 s = socket.socket(socket.AF_UNIX)
 s.bind(sys.argv[1])
 s.listen()
 for begun in (0, 1):
     c = s.accept()[0]
     head = c.recv(16, socket.MSG_WAITALL)
-    c.sendall(b'\x89PTAGNT\n' + head[8:] + frame(2, struct.pack('<II32s64sq', 2, 0, b'9', b'endless', 0), 0))
+    c.sendall(b'\x89PTAGNT\n' + head[8:] + frame(2, struct.pack('<II32s64sq', 2, 0, b'9', b'trace.dat', 0), 0))
     try:
         while c.recv(65536)[:4] != b'\x05\0\0\0': pass
         n = 1
-        if begun: c.sendall(frame(10, b'', n)); n += 1
+        if begun:
+            threading.Thread(target=hear, args=(c,), daemon=True).start()
+            c.sendall(frame(10, b'', n)); n += 1
         while True: c.sendall(frame(9, b'more', n)); n += 1
     except OSError:
         pass
 PY
-python3 endless.py "$work/endless" >endless.err 2>&1 &
+python3 endless.py "$work/endless" >endless.said 2>&1 &
 liar=$!
 until_true [ -S endless ]
 "$pantrace" record --guest "$work/endless" -e sched:sched_switch -o endless1 >/dev/null 2>endless.out &
@@ -329,13 +344,16 @@ until_true grep -q more endless.out
 kill -INT $tracer
 wait $tracer
 is "$? $(grep -c 'interrupted before' endless.out) $(ls -d endless1 2>/dev/null)" "1 1 " "an agent that sends without end: Ctrl-C ends it before it has begun"
-start record --guest "$work/endless" -e sched:sched_switch -o endless2
+start record -e sched:sched_process_exec --guest "$work/endless" -e sched:sched_switch -o endless2
 until_true grep -q more trace.err
 kill -INT $tracer
-size=$(stat -c %s trace.err)
-until_true sh -c "[ \$(stat -c %s trace.err) -gt $((size + 100000)) ]"
+until_true grep -q 'asked to end' endless.said
 stop
 is "$rc $(grep -c 'when a second signal came' trace.err)" "3 1" "a second one, after it was asked to end"
+like "$(cat trace.err)" 'WARNING: machine-trace.dat: [0-9]* more lines of its agent are not shown' "what it says without end does not fill the terminal"
+[ "$(grep -c ': more$' trace.err)" -ge 1000 ] && [ "$(stat -c %s trace.err)" -lt 1000000 ]
+ok "a thousand lines at once, and ten a second" || stat trace.err >&2
+is "$(ls endless2 | tr '\n' ' ')" "machine-trace.dat state.ndjson trace.dat " "a machine that is called as a file of the recording keeps nothing from beginning"
 wait $liar
 kill "$agent"
 wait "$agent"

@@ -27,6 +27,7 @@ struct script {
 	u64 nonce;
 	struct agent_in in;
 	struct agent_out out;
+	struct agent_lines lines;
 	const struct strbuf *words; /* to be sent when it has greeted */
 	bool greeted, done;
 	int code;
@@ -85,7 +86,8 @@ static void take(struct script *s, const struct agent_frame *f, const u8 *body)
 	struct agent_ended e;
 
 	if (f->type == AGENT_REFUSED || (s->greeted && f->type == AGENT_TEXT)) {
-		say(body, f->size);
+		if (f->type == AGENT_REFUSED || agent_lines_take(&s->lines))
+			say(body, f->size);
 		s->done = f->type == AGENT_REFUSED;
 		s->code = EXIT_FAILED; /* unless it says how it ended */
 	} else if (!s->greeted && f->type == AGENT_WELCOME) {
@@ -184,6 +186,7 @@ int run_in_guest(const char *where, const char *format, const char *text, char *
 	agent_out_put(&s.out, AGENT_HELLO, &hello, sizeof(hello), NULL, 0);
 	s.until_ms = clock_now_ms(CLOCK_MONOTONIC) + (s.ssh ? SSH_MS : GREETING_MS);
 	converse(&s, signals);
+	agent_lines_tell(&s.lines, where);
 	close(signals);
 	close(s.fd);
 	relay_carrier_end(&s.ssh, false);

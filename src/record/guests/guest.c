@@ -100,7 +100,8 @@ static void refused(struct guest *g, const struct agent_frame *f, const u8 *body
 
 static void text(struct guest *g, const struct agent_frame *f, const u8 *body)
 {
-	say(g, "", (const char *)body, f->size);
+	if (agent_lines_take(&g->lines))
+		say(g, "", (const char *)body, f->size);
 }
 
 static void file(struct guest *g, const struct agent_frame *f, const u8 *body)
@@ -294,10 +295,23 @@ int guest_open(struct guest *g, struct record_run *run, const struct record_gues
 
 /* ---- its directory ---- */
 
+/* What other sources may yet make beside it: a machine can call itself anything. */
+static bool is_reserved(const char *name)
+{
+	static const char *const files[] = {"trace.dat", "perf.data", "state.ndjson"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (str_eq(name, files[i]))
+			return true;
+	return str_starts(name, "chunk-");
+}
+
 static int make_named(struct guest *g)
 {
 	char *const name = g->name;
 
+	if (is_reserved(name))
+		g->name = xasprintf("machine-%s", name);
 	for (u32 i = 2; mkdirat(g->parent, g->name, 0700); i++) {
 		if (errno != EEXIST || i > NAMES_MOST)
 			return -errno;

@@ -52,6 +52,7 @@ struct guest {
 	struct agent_out out;
 	u64 heard_ns; /* when the last bytes came */
 	bool is_silent, is_stopped; /* it was said; it was asked to end */
+	struct agent_lines lines; /* of its recorder */
 	/* files */
 	int parent, directory; /* -1 = none */
 	struct agent_receiver files;

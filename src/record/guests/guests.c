@@ -181,6 +181,7 @@ static void finish(struct record_run *run, struct guest *g)
 		guest_clock_burst(g, BURST);
 	run->lost += MIN(g->lost.events, UINT64_MAX - run->lost);
 	run->damaged += (u32)MIN(g->lost.uncounted, (u64)UINT32_MAX / 2);
+	agent_lines_tell(&g->lines, g->name);
 	run->failed |= g->state == GUEST_ENDED && g->code != EXIT_OK && g->code != EXIT_LOST;
 	if (!run->request->quiet)
 		say_clock(g, run->directory);

@@ -2,11 +2,17 @@
 #include "trace/agent/frames.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define READ_BYTES  (64u << 10)
 #define WRITE_BYTES (64u << 10)
 #define NONCE_SIZE  sizeof(u64)
+/* Lines that are shown: so many, and one more with each LINE_NS. */
+#define LINES_FIRST 1000
+#define LINE_NS	    100000000ull
 
 /* Bytes behind the head of each kind. */
 static const struct {
@@ -143,6 +149,28 @@ int agent_in_next(struct agent_in *in, struct agent_frame *ret, const u8 **ret_b
 const char *agent_text(const char *text, size_t size)
 {
 	return memchr(text, 0, size) ? text : NULL;
+}
+
+/* ---- lines for people ---- */
+
+bool agent_lines_take(struct agent_lines *l)
+{
+	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
+
+	l->since_ns = l->since_ns ?: now;
+	if (l->shown >= LINES_FIRST + (now - l->since_ns) / LINE_NS) {
+		l->hidden++;
+		return false;
+	}
+	l->shown++;
+	return true;
+}
+
+void agent_lines_tell(const struct agent_lines *l, const char *machine)
+{
+	if (l->hidden)
+		fprintf(stderr, "WARNING: %s: %" PRIu64 " more lines of its agent are not shown\n",
+			machine, l->hidden);
 }
 
 /* ---- going out ---- */

@@ -43,6 +43,17 @@ bool agent_frame_fits(const struct agent_frame *f);
 /* Text of a fixed size from another machine: NULL unless it has an end. */
 const char *agent_text(const char *text, size_t size);
 
+/* Lines of TEXT for this terminal: an agent may send any number of them. */
+struct agent_lines {
+	u64 shown, hidden;
+	u64 since_ns; /* the first */
+};
+
+/* Whether one more may be shown; if not, it is counted. */
+bool agent_lines_take(struct agent_lines *l);
+/* Says how many were not shown. */
+void agent_lines_tell(const struct agent_lines *l, const char *machine);
+
 void agent_out_init(struct agent_out *out);
 void agent_out_release(struct agent_out *out);
 void agent_out_mark(struct agent_out *out, const char *mark, u64 nonce);

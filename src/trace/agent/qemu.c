@@ -14,11 +14,13 @@
 
 #define WORDS_MOST   ((size_t)1 << 20) /* bytes of a command line */
 #define SOCKETS_MOST ((size_t)16 << 20) /* bytes of the list of all Unix sockets */
+#define USERS_MOST   ((size_t)16 << 20) /* bytes of /etc/passwd */
 #define ENDS	     ",\"}" /* what a value ends with */
 
 /* What its command line says. */
 struct guest {
 	const char *pid; /* of its process */
+	bool is_trusted; /* that it is QEMU, and what its command line says */
 	char name[128]; /* "" = it has none */
 	const char *chardev; /* id= of the port's, and what is behind it; NULL = it has no port */
 	char path[256]; /* of the port's socket */
@@ -141,6 +143,58 @@ static bool is_qemu(const char *word)
 	return str_starts(name, "qemu-system-") || str_eq(name, "qemu-kvm") || str_eq(name, "kvm");
 }
 
+/* ---- whose it is ---- */
+
+/* A line "NAME:x:UID:..." of /etc/passwd, if the name is one that libvirt runs QEMU as. */
+static bool is_of_libvirt(const char *line, uid_t uid)
+{
+	static const char *const names[] = {"libvirt-qemu:", "qemu:"};
+	const char *number;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		number = str_starts(line, names[i]) ? strchr(line + strlen(names[i]), ':') : NULL;
+		if (number && strtoul(number + 1, NULL, 10) == uid)
+			return true;
+	}
+	return false;
+}
+
+static bool is_libvirts(uid_t uid)
+{
+	char *text, *line, *rest;
+	bool found = false;
+
+	if (file_read("/etc/passwd", USERS_MOST, &text, NULL))
+		return false;
+	for (line = strtok_r(text, "\n", &rest); line && !found; line = strtok_r(NULL, "\n", &rest))
+		found = is_of_libvirt(line, uid);
+	free(text);
+	return found;
+}
+
+/*
+ * Any user can start a process that is called as QEMU is. One is taken for QEMU if it is root's,
+ * our own user's, or of the user as whom libvirt runs guests. Its real user, too: a set-user-ID
+ * program of root has the words that its caller gave it. (Who owns /proc/PID says neither: it is
+ * root if the process wants that.)
+ */
+static bool is_trusted(const char *pid)
+{
+	char *const path = xasprintf("/proc/%s/status", pid), *text = NULL, *line;
+	uid_t uids[2];
+	bool good = !file_read(path, WORDS_MOST, &text, NULL);
+
+	line = good ? strstr(text, "\nUid:") : NULL;
+	good = line && sscanf(line + 5, "%u %u", &uids[0], &uids[1]) == 2;
+	for (size_t i = 0; i < ARRAY_SIZE(uids) && good; i++)
+		good = !uids[i] || uids[i] == geteuid() || is_libvirts(uids[i]);
+	free(text);
+	free(path);
+	return good;
+}
+
+/* ---- all of them ---- */
+
 static void each_guest(guest_fn *fn, void *arg)
 {
 	DIR *const dir = opendir("/proc");
@@ -155,6 +209,7 @@ static void each_guest(guest_fn *fn, void *arg)
 		if (isdigit((unsigned char)*e->d_name) &&
 		    !file_read(path, WORDS_MOST, &words, &n)) {
 			if (n && is_qemu(words)) {
+				g.is_trusted = is_trusted(g.pid);
 				each_option(words, n, &g, take_option);
 				each_option(words, n, &g, take_chardev);
 				fn(arg, &g);
@@ -179,7 +234,7 @@ static void look(void *arg, const struct guest *g)
 {
 	struct search *const s = arg;
 
-	if (!str_eq(s->name, g->name) && !str_eq(s->name, g->pid))
+	if (!str_eq(s->name, g->pid) && !(g->is_trusted && str_eq(s->name, g->name)))
 		return;
 	s->found++;
 	free(s->way);
@@ -223,6 +278,8 @@ static void look_for_peer(void *arg, const struct guest *g)
 {
 	struct peer_search *const s = arg;
 
+	if (!g->is_trusted)
+		return;
 	if ((s->cid && g->cid == s->cid) || (s->path && str_eq(g->path, s->path)))
 		s->process = (pid_t)strtol(g->pid, NULL, 10);
 }
@@ -239,7 +296,8 @@ static void add_name(void *arg, const struct guest *g)
 {
 	struct strbuf *const names = arg;
 
-	strbuf_addf(names, "%s%s", names->len ? ", " : "", *g->name ? g->name : g->pid);
+	strbuf_addf(names, "%s%s", names->len ? ", " : "",
+		    *g->name && g->is_trusted ? g->name : g->pid);
 }
 
 char *agent_guests(void)

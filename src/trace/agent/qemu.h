@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Guests of this machine, found from QEMU's processes. */
+/*
+ * Guests of this machine, found from QEMU's processes: those of root, of our own user, and of the
+ * user as whom libvirt runs them (libvirt-qemu, qemu). Any other user's process could pose as QEMU;
+ * it is found by its number only.
+ */
 #ifndef PANTRACE_TRACE_AGENT_QEMU_H
 #define PANTRACE_TRACE_AGENT_QEMU_H
 
