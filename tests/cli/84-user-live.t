@@ -13,6 +13,7 @@ numbers()
 {
 	"$pantrace" report -e traced:step "$@" 2>report.err | sed -n 's/.*traced:step:.*[{ ]i = \([0-9]*\).*/\1/p' |
 		awk '{ n[$1]++ } END { for (i in n) bad += n[i] != 2; print NR, bad + 0 }'
+	sed 's/^/# /' report.err >&2
 }
 
 for how in zstd gzip none; do
@@ -31,6 +32,8 @@ is "$rc" 0 "rotation by time"
 [ "$(ls -d time/chunk-* | wc -l)" -ge 2 ]
 ok "time: $(ls -d time/chunk-* | wc -l) chunks of a second"
 is "$(numbers time/chunk-*)" "3000 0" "time: all events"
+run record -u 'traced:step' --rotate-time 1 -o quiet -- sh -c "sleep 2.5; '$traced' 300 10; sleep 2.5"
+is "$rc $(numbers quiet/chunk-*)" "0 300 0" "seconds in which no program had begun, or all had ended, leave no chunk that cannot be read"
 run record -u 'traced:step' --rotate-size 40000 --keep 2 -o keep -- "$traced" 8000 20
 is "$rc" 0 "the newest two chunks are kept"
 is "$(ls -d keep/chunk-* | wc -l)" 2 "and no others"

@@ -41,7 +41,7 @@ static int open_file(struct ctf_sink *sink, const struct ctf_source *s, const ch
 	char name[192];
 
 	if (o->rotating)
-		snprintf(name, sizeof(name), "chunk-%06u/%s/%s", o->chunk, s->name, file);
+		snprintf(name, sizeof(name), CHUNK_NAME "/%s/%s", o->chunk, s->name, file);
 	else
 		snprintf(name, sizeof(name), "%s/%s", s->name, file);
 	return o->options.carrier->open(o->options.carrier, name, &to->number);

@@ -20,7 +20,7 @@ struct job {
 
 struct directory_sink {
 	struct ctf_sink sink;
-	int root, chunk; /* chunk == root without rotation */
+	int root, chunk; /* chunk == root without rotation; -1: nothing has come for it yet */
 	VECTOR(struct job) compressing;
 	bool failed; /* one of them */
 };
@@ -30,13 +30,31 @@ static struct directory_sink *of(struct ctf_sink *sink)
 	return container_of(sink, struct directory_sink, sink);
 }
 
+/* A chunk that nothing comes for leaves no directory, which no reader would take for a trace. */
+static int chunk_make(struct directory_sink *d)
+{
+	char name[32];
+
+	if (d->chunk >= 0)
+		return 0;
+	snprintf(name, sizeof(name), CHUNK_NAME, d->sink.output->chunk);
+	if (mkdirat(d->root, name, 0700))
+		return -errno;
+	d->chunk = directory_make(d->root, name);
+	return MIN(d->chunk, 0);
+}
+
 static int begin(struct ctf_sink *sink, struct ctf_source *s)
 {
 	struct directory_sink *d = of(sink);
 	char name[64];
+	int rc;
 
 	if (s->directory >= 0)
 		return 0;
+	rc = chunk_make(d);
+	if (rc)
+		return rc;
 	snprintf(name, sizeof(name), "%s", s->name);
 	for (unsigned int i = 2; mkdirat(d->chunk, s->name, 0700); i++) {
 		if (errno != EEXIST || i > 10000)
@@ -126,7 +144,7 @@ static int end(struct ctf_sink *sink, struct ctf_source *s, bool for_good)
 
 static char *chunk_path(const struct ctf_output *o, u32 number)
 {
-	return xasprintf("%s/chunk-%06u", o->options.directory, number);
+	return xasprintf("%s/" CHUNK_NAME, o->options.directory, number);
 }
 
 /* Those that have ended; wait: all. */
@@ -203,22 +221,18 @@ static int chunk(struct ctf_sink *sink, u32 number)
 	struct directory_sink *d = of(sink);
 	const struct ctf_output *o = sink->output;
 	char name[32];
-	int fd;
 
-	snprintf(name, sizeof(name), "chunk-%06u", number);
-	if (mkdirat(d->root, name, 0700))
-		return -errno;
-	fd = directory_make(d->root, name);
-	if (fd < 0)
-		return fd;
-	if (d->chunk >= 0)
+	snprintf(name, sizeof(name), CHUNK_NAME, number);
+	if (!faccessat(d->root, name, F_OK, AT_SYMLINK_NOFOLLOW))
+		return -EEXIST;
+	if (d->chunk >= 0) {
 		close(d->chunk);
-	d->chunk = fd;
-	if (number > 1)
 		compress_chunk(d, number - 1);
+	}
+	d->chunk = -1;
 	if (o->options.keep_chunks && number > o->options.keep_chunks) {
 		job_end(d, number - o->options.keep_chunks);
-		snprintf(name, sizeof(name), "chunk-%06u", number - o->options.keep_chunks);
+		snprintf(name, sizeof(name), CHUNK_NAME, number - o->options.keep_chunks);
 		remove_tree(d->root, name, 1);
 	}
 	return 0;

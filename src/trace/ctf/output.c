@@ -64,7 +64,6 @@ int ctf_output_open(const struct ctf_output_options *options, struct diag *d,
 		free(o);
 		return rc;
 	}
-	o->totals.chunks = o->chunk;
 	*ret = o;
 	return 0;
 }
@@ -256,7 +255,6 @@ static int next_chunk(struct ctf_output *o)
 	if (rc)
 		return rc;
 	o->chunk++;
-	o->totals.chunks = o->chunk;
 	o->chunk_bytes = 0;
 	o->chunk_begin_ns = clock_now_ns(CLOCK_MONOTONIC);
 	return 0;

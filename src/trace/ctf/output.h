@@ -39,7 +39,6 @@ struct ctf_output_options {
 struct ctf_output_totals {
 	u64 packets, bytes, events;
 	u64 lost; /* by the processes, as far as it is known */
-	u32 chunks;
 };
 
 struct ctf_output;

@@ -5,6 +5,8 @@
 
 #include "trace/ctf/output.h"
 
+#define CHUNK_NAME "chunk-%06u" /* of a directory that rotates */
+
 struct ctf_stream_state {
 	struct pantrace_ctf_stream stream;
 	int fd; /* of the file; -1 = not made yet */

@@ -35,7 +35,8 @@ struct relay_peer {
 	char host[80], complaint[256];
 	bool greeted, done;
 	u8 session[16];
-	int root, chunk; /* of the session, of its current chunk */
+	int root, chunk; /* of the session, of its current chunk; -1: nothing has come for it yet */
+	u32 chunk_number; /* 0: it does not rotate */
 	u64 bytes; /* on disk */
 	u64 received, acknowledged; /* DATA messages */
 	VECTOR(struct relay_source *) sources;
@@ -186,19 +187,26 @@ static int hello(struct relay_peer *p)
 
 static int chunk(struct relay_peer *p)
 {
-	char name[32];
-	int fd;
-
 	if (p->sources.len)
 		return refuse(p, EPROTO, "a new chunk while traces are open");
-	snprintf(name, sizeof(name), "chunk-%06u", p->in.number);
-	fd = directory_make(p->root, name);
-	if (fd < 0)
-		return refuse(p, -fd, "cannot make %s: %s", name, strerror(-fd));
 	if (p->chunk >= 0)
 		close(p->chunk);
-	p->chunk = fd;
+	p->chunk = -1;
+	p->chunk_number = p->in.number;
 	return 0;
+}
+
+/* The directory that a trace comes into. */
+static int place_of_traces(struct relay_peer *p)
+{
+	char name[32];
+
+	if (!p->chunk_number)
+		return p->root;
+	snprintf(name, sizeof(name), CHUNK_NAME, p->chunk_number);
+	if (p->chunk < 0)
+		p->chunk = directory_make(p->root, name);
+	return p->chunk;
 }
 
 static struct relay_source *source_find(struct relay_peer *p, u32 id)
@@ -252,7 +260,7 @@ static int open_source(struct relay_peer *p)
 {
 	struct relay_source *s;
 	struct strbuf known = STRBUF_INIT;
-	int rc;
+	int place, rc;
 
 	if (!text_in(p->in.name, sizeof(p->in.name)) || !ctf_name_is_plain(p->in.name))
 		return refuse(p, EINVAL, "a trace name that is not a plain name");
@@ -264,7 +272,8 @@ static int open_source(struct relay_peer *p)
 	s->id = p->head.source;
 	s->notes = -1;
 	vector_push(&p->sources, s);
-	s->directory = directory_make(p->chunk >= 0 ? p->chunk : p->root, p->in.name);
+	place = place_of_traces(p);
+	s->directory = place < 0 ? place : directory_make(place, p->in.name);
 	rc = s->directory < 0 ? s->directory : notes_read(p, s);
 	if (rc)
 		return refuse(p, -rc, "cannot write the trace %s: %s", p->in.name, strerror(-rc));
