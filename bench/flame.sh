@@ -17,9 +17,9 @@ seen = set()
 while len(seen) < int(sys.argv[1]):
     common = random.Random(random.randint(0, 3000))
     stack = ';'.join(['app'] + [common.choice(names) for _ in range(random.randint(4, 26))] + [random.choice(names) for _ in range(4)])
-    if stack not in seen:
-        seen.add(stack)
-        print(stack, random.randint(1, 100))
+    seen.add(stack)
+for stack in sorted(seen): # as stackcollapse-perf.pl writes them
+    print(stack, random.randint(1, 100))
 P
 measure() # COMMAND...: "SECONDS s, MEGABYTES MB"
 {

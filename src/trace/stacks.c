@@ -92,11 +92,21 @@ static u32 frame_new(struct stacks *s, const struct recorded_frame *f)
 }
 
 /* Strings of a recording stay where they are: the same pointers are the same frame. */
+struct frame_key {
+	u64 symbol, object, address, flags;
+};
+
+static struct frame_key key_of(const struct stacks *s, const struct recorded_frame *f)
+{
+	return (struct frame_key){(uintptr_t)f->symbol, (uintptr_t)f->object,
+				  s->by_address ? f->in_file : 0,
+				  (u64)f->is_inlined << 1 | f->is_kernel};
+}
+
 u32 stacks_frame(struct stacks *s, const struct recorded_frame *f)
 {
-	const u64 key[4] = {(uintptr_t)f->symbol, (uintptr_t)f->object,
-			    s->by_address ? f->in_file : 0, (u64)f->is_inlined << 1 | f->is_kernel};
-	void **at = hashmap_put(&s->known, key, sizeof(key), NULL);
+	const struct frame_key key = key_of(s, f);
+	void **at = hashmap_put(&s->known, &key, sizeof(key), NULL);
 
 	if (!*at)
 		*at = (void *)(uintptr_t)(frame_new(s, f) + 1);
@@ -144,6 +154,37 @@ static bool is_kind(struct stacks *s, const struct recording *r)
 	return s->kind == r->kind->name || str_eq(s->kind, r->kind->name);
 }
 
+static bool is_same_frame(const struct stacks *s, const struct recorded_frame *a,
+			  const struct recorded_frame *b)
+{
+	const struct frame_key x = key_of(s, a), y = key_of(s, b);
+
+	return !memcmp(&x, &y, sizeof(x));
+}
+
+/* The frame that is so many further in than the outermost. */
+static const struct recorded_frame *frame_at(const struct recorded_stack *chain, size_t depth)
+{
+	return &chain->items[chain->len - 1 - depth];
+}
+
+/* Outer frames are mostly those of the event before, whose numbers are in the key. */
+static void take_chain(struct stacks *s, u32 root)
+{
+	const struct recorded_stack before = s->before, now = s->chain;
+	size_t depth = 0;
+
+	while (depth < now.len && depth < before.len &&
+	       is_same_frame(s, frame_at(&now, depth), frame_at(&before, depth)))
+		depth++;
+	vector_reserve(&s->key, 1 + now.len);
+	s->key.items[0] = root;
+	for (s->key.len = 1 + depth; depth < now.len; depth++)
+		vector_push(&s->key, stacks_frame(s, frame_at(&now, depth)));
+	s->before = now;
+	s->chain = before;
+}
+
 bool stacks_read(struct stacks *s, struct recording *r, u64 *ret_weight)
 {
 	struct recorded_place place;
@@ -167,10 +208,7 @@ bool stacks_read(struct stacks *s, struct recording *r, u64 *ret_weight)
 	}
 	s->sum += *ret_weight;
 	s->taken++;
-	s->key.len = 0;
-	vector_push(&s->key, root_of(s, &place));
-	for (size_t i = s->chain.len; i--;)
-		vector_push(&s->key, stacks_frame(s, &s->chain.items[i]));
+	take_chain(s, root_of(s, &place));
 	return true;
 }
 
@@ -207,6 +245,7 @@ void stacks_release(struct stacks *s)
 	hashmap_release(&s->frame_ids);
 	hashmap_release(&s->known);
 	vector_free(&s->chain);
+	vector_free(&s->before);
 	vector_free(&s->key);
 	vector_free(&s->frames);
 	vector_free(&s->counted);

@@ -44,10 +44,11 @@ struct stacks {
 	VECTOR(struct stack_frame) frames;
 	/*
 	 * The event's key: u32 text of the root (0 = none), then u32 frames, the outermost first.
+	 * It stays as it is: the next one is made from it.
 	 */
 	VECTOR(u32) key;
 	/* ---- internal ---- */
-	struct recorded_stack chain; /* of the event */
+	struct recorded_stack chain, before; /* of the event, and of the one before */
 	u64 sum; /* of weights */
 	VECTOR(struct stack_count) counted; /* in the order of entries */
 	struct hashmap entries; /* key -> index + 1 */

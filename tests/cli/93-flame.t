@@ -88,6 +88,29 @@ vfs_read 2 samples 403.3 157.4
 read_all 1 samples 560.7 78.6
 write 3 samples 639.3 236.0
 idle 4 samples 875.3 314.7" "folded stacks"
+# a line's frames are taken from the line before as far as both begin alike
+python3 - >expected <<'P'
+import collections, itertools, random
+random.seed(7)
+stacks = [';'.join(('t',) + s) for n in (1, 2, 3) for s in itertools.product(('a', 'ab', 'b c', ''), repeat=n) if s[-1]]
+weights = {s: random.randint(1, 50) for s in stacks}
+nodes = collections.Counter()
+for stack, weight in weights.items():
+    frames = stack.split(';')
+    for i in range(1, len(frames) + 1):
+        nodes[tuple(frames[:i])] += weight
+for name, order in ('sorted', sorted(stacks)), ('shuffled', random.sample(stacks, len(stacks))):
+    with open(name + '.folded', 'w') as f:
+        f.writelines(f'{s} {weights[s]}\n' for s in order)
+print('\n'.join(sorted(f'{path[-1]} {weight}' for path, weight in nodes.items())))
+P
+for order in sorted shuffled; do
+	run flame --title x -o $order.svg $order.folded
+	sed -n 's/.*<title>\(.*\) (\([0-9,]*\) samples.*/\1 \2/p' $order.svg | tr -d , | grep -v '^all ' | LC_ALL=C sort >$order.nodes
+	is "$(cat $order.nodes)" "$(cat expected)" "lines that are $order: each frame has the sum of its stacks"
+done
+cmp sorted.svg shuffled.svg
+ok "and the same bytes"
 perf script -i a.data >a.txt 2>/dev/null
 run flame -o from-text.svg --title x a.txt
 run flame -o from-data.svg --title x a.data

@@ -23,15 +23,16 @@ bool text_folded_parse(const struct line *line, struct text_event *event,
 	return event->comm.size;
 }
 
-bool text_folded_last(struct text_range *frames, struct text_range *ret)
+bool text_folded_first(struct text_range *frames, struct text_range *ret)
 {
-	const char *const at = frames->size ? memrchr(frames->at, ';', frames->size) : NULL;
-	const char *const begin = at ? at + 1 : frames->at;
+	const char *const end = frames->at + frames->size;
+	const char *const at = memchr(frames->at, ';', frames->size) ?: end;
 
 	if (!frames->size)
 		return false;
-	*ret = (struct text_range){begin, frames->size - (size_t)(begin - frames->at)};
-	frames->size = at ? (size_t)(at - frames->at) : 0;
+	*ret = (struct text_range){frames->at, (size_t)(at - frames->at)};
+	frames->at = MIN(at + 1, end);
+	frames->size = (size_t)(end - frames->at);
 	return true;
 }
 

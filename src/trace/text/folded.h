@@ -13,7 +13,7 @@ bool text_folded_is(const void *head, size_t len);
  */
 bool text_folded_parse(const struct line *line, struct text_event *event,
 		       struct text_range *ret_frames);
-/* Removes the last frame from *frames into *ret. Returns false if there is none. */
-bool text_folded_last(struct text_range *frames, struct text_range *ret);
+/* Removes the outermost frame from *frames into *ret. Returns false if there is none. */
+bool text_folded_first(struct text_range *frames, struct text_range *ret);
 
 #endif

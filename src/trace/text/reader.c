@@ -20,7 +20,7 @@ struct text_recording {
 	struct text_event event; /* its ranges point into the copies below */
 	struct strbuf copy; /* the event's line */
 	struct strbuf block; /* all lines of the event, if they are wanted */
-	struct recorded_stack stack;
+	struct recorded_stack stack; /* of folded stacks: the outermost first */
 	struct hashmap kinds; /* by name */
 	struct hashmap symbols; /* as written -> as displayed */
 	struct hashmap objects;
@@ -247,16 +247,33 @@ static bool text_next(struct recording *r, struct diag *d)
 	return false;
 }
 
+/*
+ * How many frames a line of folded stacks begins with as the line before did; *ret_at: where the
+ * next one is. Lines are mostly sorted, and these frames need not be looked up again.
+ */
+static size_t same_frames(const struct text_recording *t, const struct line *line, size_t *ret_at)
+{
+	const size_t most = MIN(t->copy.len, line->size);
+	size_t semicolons = 0;
+
+	for (size_t i = 0; i < most && t->copy.data[i] == line->text[i]; i++)
+		if (line->text[i] == ';') {
+			semicolons++;
+			*ret_at = i + 1;
+		}
+	return semicolons ? semicolons - 1 : 0; /* the first one ends the thread */
+}
+
 /* Folded: "sh;main;work 17": the thread, then functions, the outermost first. */
 static bool folded_next(struct recording *r, struct diag *d)
 {
 	struct text_recording *const t = text_of(r);
+	struct text_range frames, frame;
 	struct text_event event;
 	struct line line;
 
 	while (lines_next(&t->lines, &line)) {
-		struct text_range frames, frame;
-		struct line copy;
+		size_t same, at;
 
 		if (!line.size || *line.text == '#')
 			continue;
@@ -264,20 +281,29 @@ static bool folded_next(struct recording *r, struct diag *d)
 			count_strange(t);
 			continue;
 		}
+		at = (size_t)(frames.at - line.text);
+		same = same_frames(t, &line, &at);
+		frames.size -= at - (size_t)(frames.at - line.text);
 		keep_event(t, &line, &event);
-		copy = (struct line){t->copy.data, t->copy.len};
-		text_folded_parse(&copy, &t->event, &frames);
-		while (text_folded_last(&frames, &frame)) {
+		t->stack.len = same;
+		frames.at = t->copy.data + at;
+		while (text_folded_first(&frames, &frame)) {
 			bool is_new;
-			void **at = hashmap_put(&t->symbols, frame.at, frame.size, &is_new);
+			void **value = hashmap_put(&t->symbols, frame.at, frame.size, &is_new);
 
 			if (is_new)
-				*at = container_of(at, struct hashmap_entry, value)->key;
-			vector_push(&t->stack, (struct recorded_frame){.symbol = *at});
+				*value = container_of(value, struct hashmap_entry, value)->key;
+			vector_push(&t->stack, (struct recorded_frame){.symbol = *value});
 		}
 		return true;
 	}
 	return false;
+}
+
+/* The innermost is the first. */
+static const struct recorded_frame *frame_of(const struct text_recording *t, size_t i)
+{
+	return &t->stack.items[t->dialect ? i : t->stack.len - 1 - i];
 }
 
 static bool text_stack(struct recording *r, struct recorded_stack *ret)
@@ -285,7 +311,7 @@ static bool text_stack(struct recording *r, struct recorded_stack *ret)
 	struct text_recording *const t = text_of(r);
 
 	for (size_t i = 0; i < t->stack.len; i++)
-		vector_push(ret, t->stack.items[i]);
+		vector_push(ret, *frame_of(t, i));
 	return ret->len || !t->dialect;
 }
 
@@ -331,7 +357,7 @@ static void add_fields(void *arg, struct json *j)
 	json_key(j, "frames");
 	json_array(j);
 	for (size_t i = 0; i < t->stack.len; i++) {
-		const struct recorded_frame *const f = &t->stack.items[i];
+		const struct recorded_frame *const f = frame_of(t, i);
 
 		strbuf_reset(&t->text);
 		if (f->symbol)
