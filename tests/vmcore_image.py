@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vmcore_image.py FILE [FORMAT]: a small dump of a dead machine that never was, for tests and as a seed: page tables, kallsyms, BTF and
-the ring buffers of two CPUs and of an instance. Prints the events that are in it. FORMAT: elf, zlib, snappy, flat (a flattened zlib)."""
+"""vmcore_image.py FILE [FORMAT [CLOCK]]: a small dump of a dead machine that never was, for tests and as a seed: page tables, kallsyms, BTF and
+the ring buffers of two CPUs and of an instance. Prints the events that are in it. FORMAT: elf, zlib, lzo, snappy, zstd, flat (a flattened zlib).
+CLOCK: of the instance, mono unless it is said."""
 import struct
 import sys
 import zlib
 
 BASE, PHYSICAL = 0xFFFFFFFF9E200000, 0x600000  # where the kernel is mapped, as KASLR would have it; a page of 2 MB
 PAGE = 4096
-memory = bytearray(24 * PAGE)
+memory = bytearray(32 * PAGE)
 used = PAGE
 symbols = {}
 
@@ -37,7 +38,9 @@ TYPES = {
     "list_head": "next prev",
     "uts_namespace": "name",
     "new_utsname": "sysname:65 nodename:65 release:65 version:65 machine:65",
-    "timekeeper": "offs_real",
+    "timekeeper": "tkr_mono:40 tkr_raw:40 offs_real offs_boot offs_tai",
+    "tk_read_base": "clock cycle_last shift/4 xtime_nsec base",
+    "cyc2ns_data": "cyc2ns_mul/4 cyc2ns_shift/4 cyc2ns_offset",
     "task_struct": "pid comm:16",
     "module": "list name:56 kallsyms",
     "mod_kallsyms": "symtab num_symtab strtab typetab",
@@ -118,12 +121,29 @@ def link(head, nodes):
         poke(node, ring[(i + 1) % len(ring)], ring[i - 1])
 
 
+# ---- clocks: what the timekeeper and the TSC's factors below make of each, CLOCK_MONOTONIC - clock
+CLOCKS = {"mono": 0, "local": 41700, "boot": -5000, "tai": -37000, "mono_raw": 300, "counter": None}
+clock_of_small = sys.argv[3] if len(sys.argv) > 3 else "mono"
+
+
+def make_clocks():
+    symbols["clocksource_tsc"] = symbols["native_sched_clock"] = put(bytes(8))
+    symbols["__SCK__pv_sched_clock"] = put(struct.pack("<Q", symbols["native_sched_clock"]))
+    symbols["__per_cpu_offset"] = put(struct.pack("<Q", PAGE))
+    symbols["cyc2ns"] = make("cyc2ns_data", cyc2ns_mul=3, cyc2ns_shift=1, cyc2ns_offset=800) - PAGE
+    last = {"clock": symbols["clocksource_tsc"], "cycle_last": 5000, "shift": 4, "xtime_nsec": 2000 << 4}
+    # the TSC was 5000: 8300 ns of the clock local, 50000 of mono, 49700 of mono_raw
+    clocks = [bytes(memory[make("tk_read_base", base=base, **last) - BASE :][: sizes["tk_read_base"]]) for base in (48000, 47700)]
+    symbols["shadow_timekeeper"] = make("timekeeper", tkr_mono=clocks[0], tkr_raw=clocks[1], offs_real=1700000000 * 10**9, offs_boot=5000, offs_tai=37000)
+    symbols["trace_clocks"] = put(b"".join(struct.pack("<QQQ", 0, text(name), name != "counter") for name in CLOCKS))
+
+
 # ---- ring buffers
 events = []
 
 
 def record(cpu, instance, number, time):
-    events.append((time, cpu, instance, number))
+    events.append((time + (instance and CLOCKS[clock_of_small] or 0), cpu, instance, number))
     return struct.pack("<HBBiQ", 7, 0, 0, 100 + cpu, number)
 
 
@@ -154,7 +174,7 @@ def ring(cpu, instance, overrun):
 def buffer(instance, clock, overrun):
     rings = put(struct.pack("<2Q", ring(0, instance, overrun), ring(1, instance, 0) if not instance else 0))
     inner = make("trace_buffer", buffers=rings)
-    array = make("trace_array", array_buffer=struct.pack("<QQ", 0, inner), name=text(instance) if instance else 0, clock_id=clock)
+    array = make("trace_array", array_buffer=struct.pack("<QQ", 0, inner), name=text(instance) if instance else 0, clock_id=[*CLOCKS].index(clock))
     return member(array, "trace_array", "list")
 
 
@@ -164,11 +184,10 @@ def make_kernel():
     symbols["__stop_BTF"] = symbols["__start_BTF"] + len(btf)
     uts = b"".join(s.encode().ljust(65, b"\0") for s in ("Linux", "deadhost", "6.12.0-made", "#1", "x86_64"))
     symbols["init_uts_ns"] = put(uts)
-    symbols["shadow_timekeeper"] = make("timekeeper", offs_real=1700000000 * 10**9)
     symbols["nr_cpu_ids"] = put(struct.pack("<I", 2))
     symbols["modules"] = put(bytes(16))
     link(symbols["modules"], [])
-    symbols["trace_clocks"] = put(b"".join(struct.pack("<QQQ", 0, text(name), 1) for name in ("local", "mono")))
+    make_clocks()
     pids = put(struct.pack("<2I", 100, 101))
     saved = make("saved_cmdlines_buffer", map_cmdline_to_pid=pids, cmdline_num=2, saved_cmdlines=put(b"zero".ljust(16, b"\0") + b"one".ljust(16, b"\0")))
     symbols["savedcmd"] = put(struct.pack("<Q", saved))
@@ -188,7 +207,7 @@ def make_kernel():
     call = make("trace_event_call", **{"class": kind, "name": point, "event": struct.pack("<I", 7), "flags": 16, "print_fmt": text('"number=%lu", REC->number')})
     symbols["ftrace_events"] = put(bytes(16))
     link(symbols["ftrace_events"], [member(call, "trace_event_call", "list")])
-    arrays = [buffer("small", 1, 0), buffer("", 1, 7)]
+    arrays = [buffer("small", clock_of_small, 0), buffer("", "mono", 7)]
     symbols["ftrace_trace_arrays"] = put(bytes(16))
     link(symbols["ftrace_trace_arrays"], arrays)
 
@@ -249,12 +268,31 @@ def snappy(page):
     return out
 
 
+def lzo(page):
+    """Literals, and one match for the last byte where the rest is the same (LZO1X: lengths above what fits go on in bytes of 255)."""
+
+    def more(n):
+        return bytes((n - 1) // 255) + bytes([(n - 1) % 255 + 1])
+
+    body = page.rstrip(page[-1:]) + page[-1:]
+    left = PAGE - len(body)
+    begin = bytes([len(body) + 17]) if len(body) <= 238 else b"\0" + more(len(body) - 18)
+    return begin + body + (b"\x20" + more(left - 33) + b"\0\0" if left > 33 else page[:PAGE]) + b"\x11\0\0"
+
+
+def zstd(page):
+    """A raw block, and one of the last byte repeated."""
+    body = page.rstrip(page[-1:])
+    blocks = struct.pack("<I", len(body) << 3)[:3] + body + struct.pack("<I", (PAGE - len(body)) << 3 | 1 << 1 | 1)[:3] + page[-1:]
+    return b"\x28\xb5\x2f\xfd\x60" + struct.pack("<H", PAGE - 256) + blocks
+
+
 def kdump(info, packing):
     first, count = PHYSICAL // PAGE, len(memory) // PAGE
     bitmap = bytearray(PAGE)
     for page in range(first, first + count):
         bitmap[page // 8] |= 1 << page % 8
-    pack = {"zlib": (1, zlib.compress), "snappy": (4, snappy)}[packing]
+    pack = {"zlib": (1, zlib.compress), "lzo": (2, lzo), "snappy": (4, snappy), "zstd": (32, zstd)}[packing]
     head = (b"KDUMP   " + struct.pack("<I", 6)).ljust(428, b"\0") + struct.pack("<IIII", PAGE, 1, 2, first + count)
     second = (bytes(32) + struct.pack("<QQ", PAGE + 512, len(info))).ljust(96, b"\0") + struct.pack("<Q", first + count)
     out = head.ljust(PAGE, b"\0") + (second.ljust(512, b"\0") + info).ljust(PAGE, b"\0") + bitmap + bitmap

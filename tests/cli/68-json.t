@@ -95,6 +95,8 @@ if command -v trace-cmd >/dev/null; then
 	trace-cmd record -q -e sched:sched_process_exec -e sched:sched_switch -e syscalls:sys_enter_openat -o "$work/k.dat" sleep 0.3 >/dev/null 2>&1
 fi
 
+python3 "$OLDPWD/tests/vmcore_image.py" "$work/vmcore" >/dev/null
+
 c=$programs/calls.dyn
 # KIND (rare: there may be none; refused: this kernel may not have it); words. SECONDS: few, or more where nothing happened in those.
 cat >"$work/table" <<T
@@ -113,6 +115,7 @@ plain|heatmap --json $work/contexts
 rare|timeline --json $work/contexts
 plain|convert --to chrome $work/contexts -
 plain|crash --json $program
+plain|crash --json --kernel $work/vmcore -o $work/dead.dat
 plain|user list --json
 plain|user status --json
 plain|status --json

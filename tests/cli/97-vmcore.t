@@ -6,14 +6,14 @@
 cd "$work" || exit 1
 image=$OLDPWD/tests/vmcore_image.py
 
-# dump FILE FORMAT: its events in `truth`
-dump() { python3 "$image" "$1" "$2" >truth; }
+# dump FILE FORMAT [CLOCK]: its events in `truth`
+dump() { python3 "$image" "$@" >truth; }
 # shown FILE: "TIME CPU INSTANCE NUMBER" of each event, as in truth
 shown()
 {
 	"$pantrace" report --json "$1" 2>/dev/null | sed 's/.*"time_ns":"1700000000//; s/",.*"cpu":\([0-9]*\).*"number":\([0-9]*\).*/ \1 \2/; s/^0*//' | sort -n
 }
-for format in elf zlib snappy flat; do
+for format in elf zlib lzo snappy zstd flat; do
 	dump made $format
 	run crash --kernel made --json -o $format.dat
 	is "$rc $err" "0 " "$format: is read"
@@ -38,6 +38,23 @@ like "$rc $err" "^1 .*has no trace buffer 'nosuch'" "-B: there is none"
 [ ! -e none.dat ]
 ok "and no file is left"
 
+# ---- clocks
+for clock in local boot tai mono_raw; do
+	dump made elf $clock
+	run crash --kernel made -o $clock.dat
+	is "$(shown $clock.dat)" "$(awk '{ print $1, $2, $4 }' truth)" "the clock $clock: where its times lie beside the others"
+done
+dump made elf local
+sed 's/native_sched_clock/paravt_sched_clock/' made >other
+run crash --kernel other -o other.dat
+run report --json other.dat
+like "$rc $err" "^1 ERROR: .*of the clock 'local', and nothing says when that was" "a hypervisor's clock is not taken for the TSC"
+dump made elf counter
+run crash --kernel made -o counter.dat
+run report --json counter.dat
+like "$rc $err" "^1 ERROR: .*of the clock 'counter', and nothing says when that was" "the clock counter: refused on the time line"
+like "$err" 'HINT: alone, in columns' "and how it is shown all the same"
+like "$("$pantrace" report counter.dat)" 'small: +zero-100 .* 1000200: ' "in columns, as recorded"
 # ---- what cannot be read
 printf 'a small text file' >short
 for file in short "$pantrace" made.cut; do
@@ -77,6 +94,11 @@ run crash --kernel holed --json -o holed.dat
 like "$rc $err" '^3 WARNING: holed: .*not in the dump or damaged: 1$' "a page that is not in the dump: code 3"
 like "$out" '"cpu":0,"events":3,.*"unreadable":1,"instance":"small"' "its events are counted by what the kernel had counted"
 like "$("$pantrace" report holed.dat 2>/dev/null)" 'CPU:0 \[LOST EVENTS\]' "and their place is shown"
+# A ring that is said to be long, and whose pages follow each other in a circle without the newest one.
+sed 's/nr_pages=2,/nr_pages=1 << 24,/; s/commit_page=newest/commit_page=8/' "$image" >looped.py
+python3 looped.py made >truth
+timeout 60 "$pantrace" crash --kernel made --json -o looped.dat >out 2>err
+is "$? $(cut -d, -f2,5 out | tr '\n' ' ')" '3 "events":4,"unreadable":1 "events":4,"unreadable":1 "events":4,"unreadable":1 ' "pages in a circle: each is read once, and the damage is told" || cat out err
 run crash --kernel made made
 like "$rc $err" '^2 .*takes one VMCORE' "two dumps"
 done_testing

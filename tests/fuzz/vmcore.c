@@ -25,25 +25,29 @@ static int look_at(void *arg, const void *data)
 
 static void read_all(struct dead_kernel *k)
 {
+	static const struct dat_instance clocks[] = {
+		{.clock = "boot"}, {.clock = "mono_raw"}, {.clock = "perf"}};
 	struct dead_buffers buffers;
 	struct dat_contents contents;
-	char *uname, *version;
+	struct hashmap seen = {0};
+	char *uname;
 	bool is_whole;
 
 	dat_contents_init(&contents);
-	dead_state_read(k, &contents, &uname, &version);
+	dead_state_read(k, &contents, &uname);
+	free(dead_clocks_say(k, clocks, ARRAY_SIZE(clocks)));
 	dead_formats_read(k, &contents);
 	dat_contents_release(&contents);
 	free(uname);
-	free(version);
 	dead_buffers_find(k, &buffers);
 	for (size_t i = 0; i < buffers.all.len; i++) {
 		struct dead_buffer *const b = &buffers.all.items[i];
 
 		for (size_t r = 0; r < b->rings.len; r++)
-			dead_ring_each_page(k, b, &b->rings.items[r], look_at, b, &is_whole);
+			dead_ring_each_page(k, b, &b->rings.items[r], &seen, look_at, b, &is_whole);
 	}
 	dead_buffers_release(&buffers);
+	hashmap_release(&seen);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len)

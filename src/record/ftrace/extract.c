@@ -92,8 +92,8 @@ static int place_clock(struct extracting *x)
 				&place);
 	if (err)
 		return err;
-	version = xasprintf("%s, " TRACE_DAT_MONOTONIC "%" PRId64 " (within %" PRIu64 ")",
-			    x->state.version, place.monotonic_ns, place.within_ns);
+	version = xasprintf("%s, " TRACE_DAT_MONOTONIC " (within %" PRIu64 ")", x->state.version,
+			    clock, place.monotonic_ns, place.within_ns);
 	free(x->state.version);
 	x->state.contents.version = x->state.version = version;
 	return 0;

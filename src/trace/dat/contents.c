@@ -164,7 +164,7 @@ void trace_dat_text_option(struct trace_dat *t, u16 id, const char *data, size_t
 		t->has_date = true;
 	} else if (id == OPTION_VERSION) {
 		t->has_realtime = number_behind(text, TRACE_DAT_REALTIME, &t->realtime_ns);
-		t->has_monotonic = number_behind(text, TRACE_DAT_MONOTONIC, &t->monotonic_ns);
+		t->said = text;
 		text = strstr(text, ", " TRACE_DAT_BOOT);
 		t->boot = text ? text + strlen(", " TRACE_DAT_BOOT) : NULL;
 	} else {

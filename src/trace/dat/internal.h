@@ -62,10 +62,10 @@ struct trace_dat {
 	enum codec codec;
 	struct page_layout layout;
 	struct arena arena;
-	const char *uname, *clock, *boot;
+	const char *uname, *clock, *boot, *said; /* said: option VERSION; NULL = no such option */
 	s64 date_ns, offset_ns; /* of the options DATE and OFFSET */
-	s64 realtime_ns, monotonic_ns; /* of the option VERSION, if our recorder wrote it */
-	bool has_date, has_realtime, has_monotonic;
+	s64 realtime_ns; /* of the option VERSION, if our recorder wrote it */
+	bool has_date, has_realtime;
 	VECTOR(struct buffer) buffers;
 	struct event_table *events;
 	struct task_names *tasks;

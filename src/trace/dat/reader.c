@@ -78,6 +78,23 @@ static bool is_of_this_boot(const struct dat_recording *k, const char *path)
 			       clock_distance_ns(CLOCK_BOOTTIME, CLOCK_REALTIME);
 }
 
+static int refuse_clock(const struct dat_recording *k, const char *clock, const char *path,
+			struct diag *d)
+{
+	s64 realtime_ns;
+
+	diag_error(d, NO_SPAN,
+		   "%s: its times are of the clock '%s', and nothing says when that was", path,
+		   *clock ? clock : "local");
+	diag_hint(d, trace_dat_realtime(k->file, &realtime_ns)
+			     ? "alone, in columns, it is shown with its times as recorded"
+			     : "trace-cmd record -C mono, and report on the machine that it is of "
+			       "before that starts again; or trace-cmd record --date. What "
+			       "trace-cmd extract writes is always said to be 'local': "
+			       "--kernel-clock says it better");
+	return -ENODATA;
+}
+
 static int locate(struct recordings *all, struct dat_recording *k, struct dat_source *s,
 		  const char *path, struct diag *d)
 {
@@ -100,7 +117,7 @@ static int locate(struct recordings *all, struct dat_recording *k, struct dat_so
 		s->clock.origin_ns += offset_ns;
 		return 0;
 	}
-	if ((str_eq(clock, "mono") || trace_dat_monotonic(k->file, &monotonic_ns)) &&
+	if ((str_eq(clock, "mono") || trace_dat_monotonic(k->file, clock, &monotonic_ns)) &&
 	    trace_dat_realtime(k->file, &date_ns)) {
 		s->clock.origin_ns =
 			(s64)((u64)s->clock.origin_ns + (u64)date_ns + (u64)monotonic_ns);
@@ -116,15 +133,7 @@ static int locate(struct recordings *all, struct dat_recording *k, struct dat_so
 		k->recording.is_unplaced = true;
 		return 0;
 	}
-	diag_error(d, NO_SPAN,
-		   "%s: its times are of the clock '%s', and nothing says when that was", path,
-		   *clock ? clock : "local");
-	diag_hint(d, "trace-cmd record -C mono, and report on the machine that it is of before "
-		     "that starts again; or "
-		     "trace-cmd record --date. What trace-cmd extract writes is always said to be "
-		     "'local': "
-		     "--kernel-clock says it better");
-	return -ENODATA;
+	return refuse_clock(k, clock, path, d);
 }
 
 static s64 on_time_line(const struct dat_source *s, u64 time)

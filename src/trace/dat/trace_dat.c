@@ -507,10 +507,16 @@ const char *trace_dat_boot(const struct trace_dat *t)
 	return t->boot ?: "";
 }
 
-bool trace_dat_monotonic(const struct trace_dat *t, s64 *ret_ns)
+bool trace_dat_monotonic(const struct trace_dat *t, const char *clock, s64 *ret_ns)
 {
-	*ret_ns = t->monotonic_ns;
-	return t->has_monotonic;
+	char said[32];
+
+	for (const char *at = t->said; at && (at = strstr(at, ", CLOCK_MONOTONIC")); at++)
+		if (sscanf(at, ", CLOCK_MONOTONIC - trace clock %31s = %" SCNd64, said, ret_ns) ==
+			    2 &&
+		    str_eq(said, clock))
+			return true;
+	return false;
 }
 
 u32 trace_dat_version(const struct trace_dat *t)

@@ -65,14 +65,15 @@ bool trace_dat_realtime(const struct trace_dat *t, s64 *ret_ns);
 /* What stands before that number, in the text of the option VERSION, which others show. */
 #define TRACE_DAT_REALTIME "CLOCK_REALTIME - CLOCK_MONOTONIC = "
 /*
- * What is to be added to times of its clock, which counts nanoseconds, to have them on the clock
+ * What is to be added to times of a clock, which counts nanoseconds, to have them on the clock
  * mono, as our own recorder saw it. False: it does not say.
  */
-bool trace_dat_monotonic(const struct trace_dat *t, s64 *ret_ns);
+bool trace_dat_monotonic(const struct trace_dat *t, const char *clock, s64 *ret_ns);
+/* How the text of the option VERSION says it: the clock's name, and a number s64. */
+#define TRACE_DAT_MONOTONIC "CLOCK_MONOTONIC - trace clock %s = %" PRId64
 /* The number that the kernel gave the boot it was recorded in; "" = it does not say. */
 const char *trace_dat_boot(const struct trace_dat *t);
-#define TRACE_DAT_BOOT	    "boot "
-#define TRACE_DAT_MONOTONIC "CLOCK_MONOTONIC - trace clock = "
+#define TRACE_DAT_BOOT "boot "
 u32 trace_dat_version(const struct trace_dat *t); /* 6 or 7 */
 bool trace_dat_is_packed(const struct trace_dat *t); /* compressed */
 size_t trace_dat_buffers(const struct trace_dat *t);

@@ -80,6 +80,15 @@ int dead_read(struct dead_kernel *k, u64 address, void *to, size_t n)
 	return 0;
 }
 
+int dead_physical(struct dead_kernel *k, u64 address, u64 *ret)
+{
+	const u64 within = address % DEAD_PAGE;
+	const int err = translate(k, address - within, ret);
+
+	*ret += within;
+	return err;
+}
+
 int dead_u64(struct dead_kernel *k, u64 address, u64 *ret)
 {
 	return dead_read(k, address, ret, sizeof(*ret));

@@ -9,6 +9,7 @@ struct extracting {
 	struct diag *diag;
 	const char *dump;
 	struct dead_buffers buffers; /* those that are written */
+	struct hashmap seen; /* pages */
 	struct dat_contents contents;
 	char *uname, *version;
 	VECTOR(struct dat_instance) instances;
@@ -138,7 +139,7 @@ static int write_ring(struct extracting *x, const struct dead_buffer *b, const s
 {
 	struct writing w = {x, &b->layout, .place = place};
 	bool is_whole;
-	int err = dead_ring_each_page(x->kernel, b, r, add_page, &w, &is_whole);
+	int err = dead_ring_each_page(x->kernel, b, r, &x->seen, add_page, &w, &is_whole);
 	struct vmcore_counts c = {arena_strdup(&ret->arena, b->name), r->cpu, .kept = 0};
 
 	if (!err)
@@ -179,7 +180,9 @@ static int read_contents(struct extracting *x)
 {
 	dat_contents_usual_headers(&x->contents, x->page_size);
 	x->contents.clock = x->instances.items[0].clock;
-	dead_state_read(x->kernel, &x->contents, &x->uname, &x->version);
+	dead_state_read(x->kernel, &x->contents, &x->uname);
+	x->contents.version = x->version =
+		dead_clocks_say(x->kernel, x->instances.items, x->instances.len);
 	return dead_formats_read(x->kernel, &x->contents);
 }
 
@@ -188,6 +191,7 @@ static void release(struct extracting *x)
 	dat_writer_abandon(x->writer);
 	dat_contents_release(&x->contents);
 	dead_buffers_release(&x->buffers);
+	hashmap_release(&x->seen);
 	dead_kernel_close(x->kernel);
 	vector_free(&x->instances);
 	vector_free(&x->cpus);

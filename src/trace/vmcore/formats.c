@@ -19,6 +19,7 @@ struct reading {
 	u64 common; /* the list of fields of all events */
 	u64 named_by_tracepoint; /* flags of events that have their tracepoint's name */
 	struct strbuf *out; /* the event's text */
+	size_t len; /* of all texts */
 	VECTOR(struct dat_format) all;
 };
 
@@ -137,6 +138,7 @@ static int add_event(void *arg, u64 call)
 	if (name && system && id && !print_event(r, call, class, name, id)) {
 		const size_t len = text.len;
 
+		r->len += len;
 		vector_push(&r->all,
 			    (struct dat_format){system, (u32)id, strbuf_detach(&text), len});
 		system = NULL;
@@ -144,7 +146,7 @@ static int add_event(void *arg, u64 call)
 	strbuf_release(&text);
 	free(name);
 	free(system);
-	return 0;
+	return r->len > DEAD_TEXT_MAX ? -EINVAL : 0;
 }
 
 int dead_formats_read(struct dead_kernel *k, struct dat_contents *c)

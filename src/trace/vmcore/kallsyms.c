@@ -133,8 +133,10 @@ static int each_name(struct dead_kernel *k, const struct tables *t,
 
 static int print_name(void *arg, const struct tables *t, u32 i, const char *name)
 {
-	strbuf_addf(arg, "%016" PRIx64 " %c %s\n", address_of(t, i), *name, name + 1);
-	return 0;
+	struct strbuf *const out = arg;
+
+	strbuf_addf(out, "%016" PRIx64 " %c %s\n", address_of(t, i), *name, name + 1);
+	return out->len > DEAD_TEXT_MAX ? -EINVAL : 0;
 }
 
 /* Stops (1) at the symbol whose address VMCOREINFO tells, too. */
@@ -212,7 +214,8 @@ static void print_table(const struct modules *m, const char *module, u64 table)
 		Elf64_Sym sym;
 		u8 type;
 
-		if (dead_read(k, symbols + i * sizeof(sym), &sym, sizeof(sym)) ||
+		if (m->out->len > DEAD_TEXT_MAX ||
+		    dead_read(k, symbols + i * sizeof(sym), &sym, sizeof(sym)) ||
 		    dead_read(k, types + i, &type, sizeof(type)))
 			return;
 		if (sym.st_shndx != SHN_UNDEF)

@@ -150,12 +150,14 @@ int dead_each(struct dead_kernel *k, u64 head, enum dead_field link, bool backwa
 	      dead_list_fn *fn, void *arg)
 {
 	const enum dead_field next = backwards ? F(list_head, prev) : F(list_head, next);
-	u64 node;
+	u64 node, mark = head; /* a loop without the head comes by the mark again (Brent) */
 	int err = dead_member(k, head, next, &node);
 
 	for (u32 i = 0; !err && node != head; i++) {
-		if (i == DEAD_LIST_MAX)
+		if (i == DEAD_LIST_MAX || node == mark)
 			return -ELOOP;
+		if (!(i & (i - 1)))
+			mark = node;
 		err = fn(arg, node - dead_offset(k, link));
 		if (!err)
 			err = dead_member(k, node, next, &node);
@@ -166,6 +168,25 @@ int dead_each(struct dead_kernel *k, u64 head, enum dead_field link, bool backwa
 u64 dead_symbol(struct dead_kernel *k, const char *name)
 {
 	return ksyms_address(k->symbols, name);
+}
+
+/* Up to Linux 6.14 the symbol of such a variable is its offset, which is no address. */
+static u64 per_cpu_symbol(struct dead_kernel *k, const char *name)
+{
+	char *const line = xasprintf(" A %s\n", name);
+	const char *const found = strstr(k->kallsyms.data, line);
+
+	free(line);
+	return found && found - k->kallsyms.data >= 16 ? strtoull(found - 16, NULL, 16)
+						       : dead_symbol(k, name);
+}
+
+u64 dead_of_first_cpu(struct dead_kernel *k, const char *name)
+{
+	const u64 offsets = dead_symbol(k, "__per_cpu_offset"), symbol = per_cpu_symbol(k, name);
+	u64 offset;
+
+	return offsets && symbol && !dead_u64(k, offsets, &offset) ? offset + symbol : 0;
 }
 
 s64 dead_enumerator(struct dead_kernel *k, const char *name)
@@ -213,6 +234,9 @@ int dead_refuse(const struct dead_kernel *k, int err, const char *what)
 						     : strerror(-err);
 
 	diag_error(k->diag, NO_SPAN, "%s: cannot read %s: %s", k->path, what, why);
+	if (err == -ENODATA)
+		diag_hint(k->diag, "makedumpfile leaves out too much where it does not know the "
+				   "kernel, and says so; with -d 1 it leaves out zeros alone");
 	return err;
 }
 

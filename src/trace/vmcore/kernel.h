@@ -28,6 +28,18 @@
 	X(new_utsname, release, true)                      \
 	X(new_utsname, machine, true)                      \
 	X(timekeeper, offs_real, true)                     \
+	X(timekeeper, offs_boot, true)                     \
+	X(timekeeper, offs_tai, true)                      \
+	X(timekeeper, tkr_mono, true)                      \
+	X(timekeeper, tkr_raw, true)                       \
+	X(tk_read_base, clock, true)                       \
+	X(tk_read_base, cycle_last, true)                  \
+	X(tk_read_base, shift, true)                       \
+	X(tk_read_base, xtime_nsec, true)                  \
+	X(tk_read_base, base, true)                        \
+	X(cyc2ns_data, cyc2ns_mul, true)                   \
+	X(cyc2ns_data, cyc2ns_shift, true)                 \
+	X(cyc2ns_data, cyc2ns_offset, true)                \
 	X(tk_data, timekeeper, false)                      \
 	X(task_struct, comm, true)                         \
 	X(module, list, true)                              \
@@ -103,6 +115,8 @@ int dead_refuse(const struct dead_kernel *k, int err, const char *what);
 int dead_read(struct dead_kernel *k, u64 address, void *to, size_t n);
 /* The string there, malloc'ed; NULL: it cannot be read, or is longer than `most`. */
 char *dead_string(struct dead_kernel *k, u64 address, size_t most);
+/* Where that is in the machine's memory: of two addresses the same, if it is the same memory. */
+int dead_physical(struct dead_kernel *k, u64 address, u64 *ret);
 int dead_u64(struct dead_kernel *k, u64 address, u64 *ret);
 
 /* Has its kernel this member? */
@@ -116,6 +130,8 @@ char *dead_member_string(struct dead_kernel *k, u64 structure, enum dead_field f
 /* The array that a member is, or points to. */
 int dead_member_array(struct dead_kernel *k, u64 structure, enum dead_field f, u64 *ret);
 
+/* Bytes of all symbols, strings, or formats of events: kernels have a tenth of it. */
+#define DEAD_TEXT_MAX ((size_t)256 << 20)
 #define DEAD_LIST_MAX (1u << 16)
 /*
  * Calls fn with each structure of a list, whose head is at this address, until it returns other
@@ -126,6 +142,8 @@ int dead_each(struct dead_kernel *k, u64 head, enum dead_field link, bool backwa
 	      dead_list_fn *fn, void *arg);
 
 u64 dead_symbol(struct dead_kernel *k, const char *name); /* 0 = there is none */
+/* The first CPU's copy of a variable that each CPU has; 0 = there is none. */
+u64 dead_of_first_cpu(struct dead_kernel *k, const char *name);
 s64 dead_enumerator(struct dead_kernel *k, const char *name); /* 0 = there is none */
 /* The text of its /proc/kallsyms, of modules, too. */
 const struct strbuf *dead_kallsyms(const struct dead_kernel *k);

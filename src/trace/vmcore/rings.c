@@ -4,9 +4,11 @@
 #include <stdlib.h>
 
 #define CPUS_MAX     8192u /* NR_CPUS of any kernel */
+#define RINGS_MAX    (1u << 20) /* of all buffers */
 #define INSTANCE_MAX 255
 #define PAGES_MAX    ((u64)1 << 24) /* of a ring */
 #define ORDER_MAX    8
+#define PAGE_SIZE    4096u
 #define CLOCKS_MAX   64
 #define LINK_FLAGS   3u /* of a link in the ring: to the oldest page; being moved */
 #define COMMIT_MASK  0x7ffffffu
@@ -78,7 +80,8 @@ static int count_cpus(struct dead_kernel *k, u32 *ret)
 	return err ?: *ret > CPUS_MAX ? -EINVAL : 0;
 }
 
-static int read_rings(struct dead_kernel *k, struct dead_buffer *b, u64 buffer)
+/* room: for how many more rings there is memory. */
+static int read_rings(struct dead_kernel *k, struct dead_buffer *b, u64 buffer, u32 *room)
 {
 	u64 rings, ring;
 	u32 cpus;
@@ -93,7 +96,7 @@ static int read_rings(struct dead_kernel *k, struct dead_buffer *b, u64 buffer)
 		if (err || !ring) /* it was never there */
 			continue;
 		r.address = ring;
-		err = read_counts(k, &r);
+		err = (*room)-- ? read_counts(k, &r) : -EINVAL;
 		vector_push(&b->rings, r);
 	}
 	return err;
@@ -102,6 +105,7 @@ static int read_rings(struct dead_kernel *k, struct dead_buffer *b, u64 buffer)
 struct finding {
 	struct dead_kernel *kernel;
 	struct dead_buffers *buffers;
+	u32 room;
 };
 
 static int add_buffer(void *arg, u64 array)
@@ -126,7 +130,7 @@ static int add_buffer(void *arg, u64 array)
 	vector_push(&f->buffers->all, b);
 	if (!b.name || !b.clock)
 		return -EINVAL;
-	return read_rings(k, &vector_last(&f->buffers->all), buffer);
+	return read_rings(k, &vector_last(&f->buffers->all), buffer, &f->room);
 }
 
 static int by_name(const void *a, const void *b)
@@ -139,7 +143,7 @@ static int by_name(const void *a, const void *b)
 int dead_buffers_find(struct dead_kernel *k, struct dead_buffers *ret)
 {
 	const u64 head = dead_symbol(k, "ftrace_trace_arrays");
-	struct finding f = {k, ret};
+	struct finding f = {k, ret, RINGS_MAX};
 	int err;
 
 	*ret = (struct dead_buffers){0};
@@ -169,6 +173,8 @@ struct ring_walk {
 	dead_page_fn *fn;
 	void *arg;
 	u8 *page;
+	struct hashmap *seen; /* numbers of pages of the machine's memory */
+	bool has_met; /* a page that was seen before: whatever comes behind it was, too */
 	u64 lost; /* before the next page that has events; PAGE_LOST_UNKNOWN = some */
 	bool is_whole;
 };
@@ -215,6 +221,21 @@ static void mark_lost(struct ring_walk *w, u32 used)
 	memcpy(w->page + l->commit_offset, &commit, sizeof(commit));
 }
 
+/* Where the page's data are. False: nowhere, or they were seen before. */
+static bool find_data(struct ring_walk *w, u64 page, u64 *ret)
+{
+	bool is_new;
+	u64 where;
+
+	if (dead_member(w->kernel, page, F(buffer_page, page), ret) ||
+	    dead_physical(w->kernel, *ret, &where))
+		return false;
+	where /= PAGE_SIZE;
+	hashmap_put(w->seen, &where, sizeof(where), &is_new);
+	w->has_met = !is_new;
+	return is_new;
+}
+
 /* Into w->page; *used: bytes of events. */
 static bool read_page(struct ring_walk *w, u64 page, u32 *used)
 {
@@ -223,8 +244,7 @@ static bool read_page(struct ring_walk *w, u64 page, u32 *used)
 	u32 commit;
 	u64 data;
 
-	if (dead_member(k, page, F(buffer_page, page), &data) ||
-	    dead_read(k, data, w->page, l->data_offset))
+	if (!find_data(w, page, &data) || dead_read(k, data, w->page, l->data_offset))
 		return false;
 	memcpy(&commit, w->page + l->commit_offset, sizeof(commit));
 	*used = commit & COMMIT_MASK;
@@ -273,7 +293,7 @@ static int give_ring(struct ring_walk *w, u64 pages, u64 count, u64 newest)
 	u64 link = find_oldest(w->kernel, pages, count);
 	int rc = 0;
 
-	for (u64 i = 0; link && i < count && !rc; i++) {
+	for (u64 i = 0; link && i < count && !rc && !w->has_met; i++) {
 		rc = give_page(w, link - to_page, 0);
 		if (link - to_page == newest)
 			return rc;
@@ -286,9 +306,10 @@ static int give_ring(struct ring_walk *w, u64 pages, u64 count, u64 newest)
 }
 
 int dead_ring_each_page(struct dead_kernel *k, const struct dead_buffer *b,
-			const struct dead_ring *r, dead_page_fn *fn, void *arg, bool *ret_is_whole)
+			const struct dead_ring *r, struct hashmap *seen, dead_page_fn *fn,
+			void *arg, bool *ret_is_whole)
 {
-	struct ring_walk w = {k, &b->layout, fn, arg, .is_whole = true};
+	struct ring_walk w = {k, &b->layout, fn, arg, .seen = seen, .is_whole = true};
 	u64 reader, read, newest, pages, count, last_overrun;
 	int rc = 0;
 

@@ -10,6 +10,7 @@
 #ifndef PANTRACE_TRACE_VMCORE_RINGS_H
 #define PANTRACE_TRACE_VMCORE_RINGS_H
 
+#include "base/hashmap.h"
 #include "base/vector.h"
 #include "trace/ring/page.h"
 #include "trace/vmcore/kernel.h"
@@ -40,10 +41,12 @@ void dead_buffers_release(struct dead_buffers *b);
 /* A page of layout.size bytes, as trace_pipe_raw gives it. Returning other than 0 ends it. */
 typedef int dead_page_fn(void *arg, const void *page);
 /*
- * The pages of a ring that have events, the oldest first. *ret_is_whole: all could be read; else
- * the page behind a gap says that events are missing. 0, or what fn returned.
+ * The pages of a ring that have events, the oldest first. seen: the pages of all rings before, none
+ * of which a sound ring has. *ret_is_whole: all could be read; else the page behind a gap says that
+ * events are missing. 0, or what fn returned.
  */
 int dead_ring_each_page(struct dead_kernel *k, const struct dead_buffer *b,
-			const struct dead_ring *r, dead_page_fn *fn, void *arg, bool *ret_is_whole);
+			const struct dead_ring *r, struct hashmap *seen, dead_page_fn *fn,
+			void *arg, bool *ret_is_whole);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/vmcore/state.h"
 
-#include "trace/dat/trace_dat.h"
-
 #define TASKS_MAX    (1u << 22)
 #define STRINGS_MAX  (1u << 20)
 #define STRING_MAX   4096
@@ -13,7 +11,7 @@
 /* As the kernel's printk_formats has it. */
 static void print_string(struct dead_kernel *k, struct strbuf *out, u64 address)
 {
-	char *const text = dead_string(k, address, STRING_MAX);
+	char *const text = out->len > DEAD_TEXT_MAX ? NULL : dead_string(k, address, STRING_MAX);
 
 	if (text) {
 		strbuf_addf(out, "0x%" PRIx64 " : \"", address);
@@ -119,7 +117,7 @@ static void read_tasks(struct dead_kernel *k, struct dat_contents *c)
 	strbuf_release(&out);
 }
 
-/* ---- the machine, and its time ---- */
+/* ---- the machine ---- */
 
 static char *uname_of(struct dead_kernel *k)
 {
@@ -140,28 +138,7 @@ static char *uname_of(struct dead_kernel *k)
 	return strbuf_detach(&out);
 }
 
-/* The kernel's own copy of its time, in a variable, later behind the one that is used. */
-static bool find_timekeeper(struct dead_kernel *k, u64 *ret)
-{
-	const u64 shadow = dead_symbol(k, "shadow_timekeeper"), data = dead_symbol(k, "tk_core");
-
-	*ret = shadow ?: data + dead_offset(k, F(tk_data, timekeeper));
-	return shadow || (data && dead_has(k, F(tk_data, timekeeper)));
-}
-
-static char *version_of(struct dead_kernel *k)
-{
-	u64 keeper, realtime;
-
-	if (!find_timekeeper(k, &keeper) ||
-	    dead_member(k, keeper, F(timekeeper, offs_real), &realtime))
-		return xstrdup("pantrace " PANTRACE_VERSION);
-	return xasprintf("pantrace " PANTRACE_VERSION ", " TRACE_DAT_REALTIME "%" PRId64,
-			 (s64)realtime);
-}
-
-void dead_state_read(struct dead_kernel *k, struct dat_contents *c, char **ret_uname,
-		     char **ret_version)
+void dead_state_read(struct dead_kernel *k, struct dat_contents *c, char **ret_uname)
 {
 	const struct strbuf *const symbols = dead_kallsyms(k);
 
@@ -169,5 +146,4 @@ void dead_state_read(struct dead_kernel *k, struct dat_contents *c, char **ret_u
 	read_strings(k, c);
 	read_tasks(k, c);
 	c->uname = *ret_uname = uname_of(k);
-	c->version = *ret_version = version_of(k);
 }

@@ -13,11 +13,14 @@
 int dead_formats_read(struct dead_kernel *k, struct dat_contents *c);
 
 /*
- * Symbols, strings, names of tasks, the machine, and how its clock mono stood to that of the day.
- * What the dump does not have is left out; *ret_uname and *ret_version, malloc'ed, are the
- * contents'.
+ * Symbols, strings, names of tasks, and the machine. What the dump does not have is left out;
+ * *ret_uname, malloc'ed, is the contents'.
  */
-void dead_state_read(struct dead_kernel *k, struct dat_contents *c, char **ret_uname,
-		     char **ret_version);
+void dead_state_read(struct dead_kernel *k, struct dat_contents *c, char **ret_uname);
+/*
+ * The contents' version, malloc'ed (clock.c): how the clocks of these buffers stood to the clock
+ * mono, and that to the time of the day. Clocks of which the dump does not tell are left out.
+ */
+char *dead_clocks_say(struct dead_kernel *k, const struct dat_instance *instances, size_t n);
 
 #endif
