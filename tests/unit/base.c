@@ -8,6 +8,7 @@
 #include "base/hashmap.h"
 #include "base/nearest.h"
 #include "base/options.h"
+#include "base/sort.h"
 #include "tap.h"
 
 #include <signal.h>
@@ -99,6 +100,26 @@ static void test_hashmap(void)
 	hashmap_puts(&m, key, key);
 	ok(m.entries->key == key && hashmap_gets(&m, key) == key, "a key that stays is not copied");
 	hashmap_release(&m);
+}
+
+static void test_sort(void)
+{
+	struct {
+		u32 place;
+		u64 number;
+	} rows[1000];
+	u32 good = 0;
+
+	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
+		rows[i].place = i;
+		rows[i].number = 0xffffffff81000000 + (u64)(i * 7919 % 100) * 0x3333333333;
+	}
+	sort_by_number(rows, ARRAY_SIZE(rows), sizeof(*rows), sizeof(u64));
+	for (u32 i = 1; i < ARRAY_SIZE(rows); i++)
+		good += rows[i - 1].number < rows[i].number ||
+			(rows[i - 1].number == rows[i].number && rows[i - 1].place < rows[i].place);
+	is_int(good, ARRAY_SIZE(rows) - 1, "rows are sorted, and equal ones stay in their order");
+	sort_by_number(NULL, 0, sizeof(*rows), 0);
 }
 
 static void test_diag(void)
@@ -209,6 +230,7 @@ int main(void)
 	test_escape();
 	test_strbuf();
 	test_hashmap();
+	test_sort();
 	test_diag();
 	test_options();
 	test_cursor();

@@ -256,7 +256,7 @@ static bool symbol_matches(struct search *q, const char *name)
 {
 	if (q->index && *name == '_' && index_has_linkage(q->index, name))
 		return hashmap_gets(&q->linkages, name) != NULL;
-	return matches_any(q, name, name);
+	return matches(q, name) || mangled_name_matches(q->name, name);
 }
 
 /* Names that only the symbol table knows: aliases, versions of a function, what has no DWARF. */

@@ -17,6 +17,7 @@ static const u8 row_sizes[INDEX_TABLES] = {
 	[INDEX_USES] = 1,
 	[INDEX_NAMES] = sizeof(struct index_name_row),
 	[INDEX_SITES] = sizeof(struct index_site),
+	[INDEX_CODE] = sizeof(struct index_code_row),
 	[INDEX_DECLARED] = sizeof(struct index_declared_row),
 	[INDEX_FORMS] = sizeof(struct index_form_row),
 	[INDEX_VARIABLES] = sizeof(struct index_die_row),
@@ -316,6 +317,22 @@ const struct index_site *index_sites(const struct debug_index *x, const struct i
 		return NULL;
 	*ret_count = end - rows[n->i].sites;
 	return list + rows[n->i].sites;
+}
+
+u32 index_function_at(const struct debug_index *x, u64 address)
+{
+	u32 low = 0, high;
+	const struct index_code_row *rows = rows_of(x, INDEX_CODE, &high);
+
+	while (low < high) {
+		const u32 middle = low + (high - low) / 2;
+
+		if (rows[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address - rows[low - 1].start < rows[low - 1].size ? rows[low - 1].die : 0;
 }
 
 void index_declared(const struct debug_index *x, const char *path, u32 line, struct index_list *ret)

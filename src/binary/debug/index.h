@@ -6,7 +6,7 @@
  *
  *	FOLDER/pantrace/index/5ba784b4c0...8d      FOLDER: $XDG_CACHE_HOME, or $HOME/.cache
  *
- *	 0  "PTINDX2\0"                     ┐
+ *	 0  "PTINDX3\0"                     ┐
  *	 8  u64 bytes of this file          │ header; numbers are little-endian, as those of
  *	16  u64 checksum of what follows    │ every table
  *	24  the debug file's identity       │
@@ -18,6 +18,7 @@
  *	    names      name, linkage name, first site      of functions, each pair once
  *	    sites      die, function                       code of them; function 0: the function
  *	                                                   itself, else what the copy is inlined in
+ *	    code       start, size, die                    of functions, by address
  *	    declared   line, path, die                     functions with code of their own, by the
  *	                                                   line that declares them
  *	    forms      hash, name                          what a name can be called, by hash
@@ -94,6 +95,8 @@ struct index_site {
 };
 const struct index_site *index_sites(const struct debug_index *x, const struct index_name *n,
 				     u32 *ret_count);
+/* The function that has the code at an address; 0 = none that is known. */
+u32 index_function_at(const struct debug_index *x, u64 address);
 /* Functions that have code of their own and are declared at a line of a file with this path. */
 void index_declared(const struct debug_index *x, const char *path, u32 line,
 		    struct index_list *ret);

@@ -47,6 +47,7 @@ struct builder {
 	struct hashmap name_numbers; /* both strings -> number + 1 */
 	VECTOR(struct index_name_row) names;
 	VECTOR(struct found_site) sites;
+	VECTOR(struct index_code_row) code;
 	VECTOR(struct declaration) declarations; /* sorted by unit: those behind `resolved` */
 	size_t resolved;
 	VECTOR(struct index_declared_row) declared;
@@ -148,6 +149,18 @@ static void add_declaration(struct builder *b, Dwarf_Die *function)
 							   (u32)dwarf_dieoffset(function)});
 }
 
+static void add_code(struct builder *b, Dwarf_Die *function)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(function, at, &base, &start, &end)) > 0)
+		if (start < end && end - start <= UINT32_MAX)
+			vector_push(&b->code,
+				    (struct index_code_row){start, (u32)(end - start),
+							    (u32)dwarf_dieoffset(function)});
+}
+
 static int add_site(void *arg, Dwarf_Die *die, const Dwarf_Die *function, u64 address)
 {
 	struct builder *b = arg;
@@ -156,8 +169,10 @@ static int add_site(void *arg, Dwarf_Die *die, const Dwarf_Die *function, u64 ad
 	void **slot;
 
 	(void)address;
-	if (!function)
+	if (!function) {
 		add_declaration(b, die);
+		add_code(b, die);
+	}
 	if (dwarf_attr(die, DW_AT_abstract_origin, &a))
 		dwarf_formref_die(&a, &origin);
 	slot = hashmap_put(&b->origins, &origin.addr, sizeof(origin.addr), NULL);
@@ -460,6 +475,29 @@ static struct index_site *sorted_sites(struct builder *b)
 	return sorted;
 }
 
+static int by_address(const void *a, const void *b)
+{
+	const struct index_code_row *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->die < y->die ? -1 : x->die > y->die;
+}
+
+/* Functions that share their code: the first one. */
+static void sort_code(struct builder *b)
+{
+	struct index_code_row *const rows = b->code.items;
+	size_t n = 0;
+
+	if (b->code.len)
+		qsort(rows, b->code.len, sizeof(*rows), by_address);
+	for (size_t i = 0; i < b->code.len; i++)
+		if (!n || rows[i].start - rows[n - 1].start >= rows[n - 1].size)
+			rows[n++] = rows[i];
+	b->code.len = n;
+}
+
 static void add_paths(struct builder *b, struct strbuf *out, struct index_header *h)
 {
 	struct index_path_row *rows = xmalloc((b->paths.len + 1) * sizeof(*rows));
@@ -485,6 +523,7 @@ static void write_index(struct builder *b, const struct index_identity *of, stru
 	struct index_site *sites = sorted_sites(b);
 
 	strbuf_add(out, &h, sizeof(h));
+	sort_code(b);
 	SORT_BY_HASH(&b->declared);
 	SORT_BY_HASH(&b->forms);
 	SORT_BY_HASH(&b->variables);
@@ -494,6 +533,7 @@ static void write_index(struct builder *b, const struct index_identity *of, stru
 	add_paths(b, out, &h);
 	ADD_TABLE(out, &h, INDEX_NAMES, &b->names);
 	add_table(out, &h, INDEX_SITES, sites, b->sites.len * sizeof(*sites));
+	ADD_TABLE(out, &h, INDEX_CODE, &b->code);
 	ADD_TABLE(out, &h, INDEX_DECLARED, &b->declared);
 	ADD_TABLE(out, &h, INDEX_FORMS, &b->forms);
 	ADD_TABLE(out, &h, INDEX_VARIABLES, &b->variables);
@@ -521,6 +561,7 @@ static void release(struct builder *b)
 	vector_free(&b->paths);
 	vector_free(&b->names);
 	vector_free(&b->sites);
+	vector_free(&b->code);
 	vector_free(&b->declarations);
 	vector_free(&b->declared);
 	vector_free(&b->forms);

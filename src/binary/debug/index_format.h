@@ -6,7 +6,7 @@
 #include "base/hashmap.h"
 #include "binary/debug/index.h"
 
-#define INDEX_MAGIC "PTINDX2" /* changes with the format */
+#define INDEX_MAGIC "PTINDX3" /* changes with the format */
 
 enum index_table_id {
 	INDEX_UNITS,
@@ -15,6 +15,7 @@ enum index_table_id {
 	INDEX_USES,
 	INDEX_NAMES,
 	INDEX_SITES,
+	INDEX_CODE,
 	INDEX_DECLARED,
 	INDEX_FORMS,
 	INDEX_VARIABLES,
@@ -32,6 +33,10 @@ struct index_path_row {
 };
 struct index_name_row {
 	u32 name, linkage, sites;
+};
+struct index_code_row {
+	u64 start;
+	u32 size, die;
 };
 struct index_declared_row {
 	u32 line, path, die;

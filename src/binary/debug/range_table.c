@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "binary/debug/range_table.h"
 
+#include "base/sort.h"
+
 void range_table_add(struct range_table *t, u64 start, u64 end, u32 item)
 {
 	if (start < end)
 		vector_push(&t->rows, (struct range_row){start, end, .item = item});
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct range_row *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 void range_table_sort(struct range_table *t)
 {
 	u64 reach = 0;
 
-	if (t->rows.len)
-		qsort(t->rows.items, t->rows.len, sizeof(*t->rows.items), by_start);
+	sort_by_number(t->rows.items, t->rows.len, sizeof(*t->rows.items),
+		       offsetof(struct range_row, start));
 	for (size_t i = 0; i < t->rows.len; i++) {
 		reach = MAX(reach, t->rows.items[i].end);
 		t->rows.items[i].reach = reach;

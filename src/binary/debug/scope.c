@@ -129,15 +129,30 @@ static bool copy_begins(Dwarf_Die *scope, u64 address, Dwarf_Die *ret)
 	return false;
 }
 
+static bool function_at(struct elf_file *f, Dwarf_Die *unit, u64 address, Dwarf_Die *ret)
+{
+	const struct debug_index *const x = debug_index_opened(f);
+	const u32 die = x ? index_function_at(x, address) : 0;
+	const struct outline *o;
+	u32 function;
+
+	if (die && debug_die_at(f, die, DW_TAG_subprogram, ret) && ret->cu == unit->cu)
+		return true;
+	o = outline_of(f, unit);
+	function = range_table_find(&o->ranges, address);
+	if (function == UINT32_MAX)
+		return false;
+	*ret = o->dies.items[function];
+	return true;
+}
+
 u32 debug_scopes_at(struct elf_file *f, Dwarf_Die *unit, u64 address, bool with_entries,
 		    Dwarf_Die **ret)
 {
-	struct outline *const o = outline_of(f, unit);
-	const u32 function = range_table_find(&o->ranges, address);
 	struct scopes q = {.address = address};
 
-	if (function != UINT32_MAX) {
-		q.list[q.count++] = o->dies.items[function];
+	if (function_at(f, unit, address, &q.list[0])) {
+		q.count = 1;
 		find_inside(&q, &q.list[0]);
 	}
 	while (with_entries && q.count && q.count < MAX_SCOPES &&

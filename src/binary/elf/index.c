@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Symbols by address: a sorted index of every function, built on the first question. */
+#include "base/sort.h"
 #include "binary/elf/internal.h"
 
 static void add_symbols(struct elf_file *f, u32 table)
@@ -12,22 +13,10 @@ static void add_symbols(struct elf_file *f, u32 table)
 			continue;
 		vector_push(&f->index, (struct elf_index_entry){.start = s.address,
 								.end = s.address + s.size,
+								.reach = ~s.size,
 								.table = table,
 								.symbol = (u32)i});
 	}
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct elf_index_entry *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	/* Larger ones first: a walk back from an address meets the innermost symbol first. */
-	if (x->end != y->end)
-		return x->end > y->end ? -1 : 1;
-	return x->table != y->table ? (x->table < y->table ? -1 : 1)
-				    : (x->symbol < y->symbol ? -1 : x->symbol > y->symbol);
 }
 
 /* A symbol without size (assembler) reaches to the next one, but not out of its segment. */
@@ -51,8 +40,11 @@ static void build_index(struct elf_file *f)
 	elf_read_tables(f, ELF_ALL);
 	for (u32 i = 0; i < f->tables.len; i++)
 		add_symbols(f, i);
-	if (f->index.len)
-		qsort(f->index.items, f->index.len, sizeof(*f->index.items), by_start);
+	/* Larger ones first: a walk back from an address meets the innermost symbol first. */
+	sort_by_number(f->index.items, f->index.len, sizeof(*f->index.items),
+		       offsetof(struct elf_index_entry, reach));
+	sort_by_number(f->index.items, f->index.len, sizeof(*f->index.items),
+		       offsetof(struct elf_index_entry, start));
 	for (size_t i = f->index.len; i-- > 0;) {
 		struct elf_index_entry *e = &f->index.items[i];
 

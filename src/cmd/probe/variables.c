@@ -348,13 +348,14 @@ static int show_place(void *arg, const struct point_place *place)
 {
 	struct variable_view *vv = arg;
 	const struct probe_options *o = &vv->command->o;
-	u32 which = DEBUG_LOCALS | DEBUG_CALLERS | (o->externs ? DEBUG_STATICS : 0);
+	const bool is_full = o->json || o->verbose;
+	u32 which = DEBUG_LOCALS | (is_full ? DEBUG_CALLERS : 0) | (o->externs ? DEBUG_STATICS : 0);
 	int err;
 
 	vv->place = place;
 	vv->symbol = (struct elf_symbol){0};
 	elf_file_symbol_at(vv->file, place->at.address, &vv->symbol, &vv->into);
-	if (!o->json && !o->verbose && !o->range)
+	if (!is_full && !o->range)
 		which |= DEBUG_BRIEF;
 	err = debug_each_variable(&place->at, &vv->types, which, take, vv);
 	if (err == -ENODATA || (!vv->lines.len && !o->json && debug_lacks(vv->file)))

@@ -88,6 +88,7 @@ static void warn_of_resolver(struct finder *f, const char *name)
 static int add_symbol(struct finder *f, const struct elf_symbol *s)
 {
 	struct translator *t = f->t;
+	const size_t before = f->out->list.len;
 	u64 offset;
 
 	if (f->point->offset && s->size && f->point->offset >= s->size) {
@@ -100,14 +101,15 @@ static int add_symbol(struct finder *f, const struct elf_symbol *s)
 	if (t->is_user &&
 	    !check_user_place(f, s->address + f->point->offset, f->point->offset, &offset))
 		return f->err;
-	if (s->is_ifunc)
+	add_place(f, &(struct place){.address = s->address + f->point->offset,
+				     .symbol = arena_strdup(&t->arena, s->name),
+				     .into = f->point->offset,
+				     .module = t->is_user ? NULL : t->module,
+				     .function = arena_strdup(&t->arena, s->name),
+				     .at_entry = !f->point->offset});
+	if (s->is_ifunc && f->out->list.len > before)
 		warn_of_resolver(f, s->name);
-	return add_place(f, &(struct place){.address = s->address + f->point->offset,
-					    .symbol = arena_strdup(&t->arena, s->name),
-					    .into = f->point->offset,
-					    .module = t->is_user ? NULL : t->module,
-					    .function = arena_strdup(&t->arena, s->name),
-					    .at_entry = !f->point->offset});
+	return f->err;
 }
 
 static int add_matching(void *arg, const struct elf_symbol *s)
@@ -151,7 +153,7 @@ static int find_symbols(struct finder *f)
 		return elf_file_each_symbol(file, add_matching, f);
 	if (!elf_file_find_symbol(file, f->point->function, &s))
 		return add_symbol(f, &s);
-	return elf_file_each_symbol(file, add_demangled, f);
+	return elf_file_walk_symbols(file, add_demangled, f);
 }
 
 static int find_address(struct finder *f)
