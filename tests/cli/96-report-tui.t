@@ -89,7 +89,7 @@ place = {a: line.split(':')[-1].split()[0]
          for a, line in zip(mine, lines(['addr2line', '-e', 'w', *map(hex, mine)]))}
 equal([re.match(r'w\.c:(\d+):', r['line'])[1] for r in annotated], [place[int(r['address'], 16)] for r in annotated], '--annotate: lines of addr2line')
 text = run('report', '--annotate', 'burn', 'w.data')[1]
-ok(re.search(r'^ +0\.00% +0 w\.c:4: \{$', text, re.M) and re.search(r'^ *\d+\.\d\d% +\d+ w\.c:7: +n \+= i \* n; {5}/\* here \*/$', text, re.M),
+ok(re.search(r'^ +0\.00% +0 w\.c:5: {9}__asm__ ', text, re.M) and re.search(r'^ *\d+\.\d\d% +\d+ w\.c:7: +n \+= i \* n; {5}/\* here \*/$', text, re.M),
    '--annotate: all lines of the function, tabs as spaces', text)
 equal(run('report', '--annotate', 'nowhere', 'w.data')[0], 1, 'a function that no sample was in')
 os.rename('w.c', 'elsewhere.c')
