@@ -10,11 +10,12 @@ clang-format --version 2>/dev/null | grep -q ' version 14\.' || {
 	echo "format.sh: needs clang-format 14 (Debian 12's); the layout is not looked at"
 	exit 0
 }
-# shellcheck disable=SC2086
 case ${1:-} in
---check) clang-format --dry-run -Werror $files ;;
-*) clang-format -i $files ;;
+--check) how='--dry-run -Werror' ;;
+*) how=-i ;;
 esac
+# shellcheck disable=SC2086
+printf '%s\n' $files | xargs -P "$(nproc)" -n 100 clang-format $how
 
 # shellcheck disable=SC2086
 perl -CSD -ne '
