@@ -144,7 +144,7 @@ static bool file_is_planted(const char *path, const struct stat *st)
 }
 
 /* What is there is looked at before it is opened: opening a FIFO waits for who reads it. */
-static int open_or_make(const char *path, mode_t mode)
+static int open_or_make(const char *path, mode_t mode, bool alone)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode), there;
 	char place[32];
@@ -160,6 +160,8 @@ static int open_or_make(const char *path, mode_t mode)
 		fd = -errno;
 	else if (S_ISLNK(st.st_mode) || file_is_planted(path, &st))
 		fd = S_ISLNK(st.st_mode) ? -ELOOP : -EACCES;
+	else if (alone && S_ISFIFO(st.st_mode))
+		fd = -ESPIPE;
 	else if ((fd = open(place, O_WRONLY | O_CLOEXEC | O_NOCTTY)) < 0)
 		fd = -errno;
 	close(there);
@@ -170,7 +172,7 @@ static int create(const char *path, mode_t mode, bool alone)
 {
 	const bool system = str_starts(path, "/dev/") && !str_starts(path, "/dev/shm/");
 	const int fd = system ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, mode)
-			      : open_or_make(path, mode);
+			      : open_or_make(path, mode, alone);
 	struct stat st;
 	int rc = 0;
 

@@ -47,7 +47,10 @@ int foreign_open(const char *path, struct stat *ret_stat);
  * or -errno.
  */
 int foreign_create(const char *path, mode_t mode);
-/* The same, but what is in it stays; -EBUSY while another process, too, has it from here. */
+/*
+ * The same, but what is in it stays, and it is not a FIFO (-ESPIPE). -EBUSY while another process
+ * has it from here.
+ */
 int foreign_open_alone(const char *path, mode_t mode);
 /*
  * Whether another user may have made this directory as a trap for us: it lies in a directory that

@@ -140,9 +140,15 @@ void recording_file_close(struct recording_file *f)
 
 const char *recording_file_why(int err)
 {
-	return err == -EBUSY ? "another recorder writes it"
-	       : err == -EEXIST
-		       ? "there is one already, and it cannot be kept as .old: the .old there is "
-			 "not your file"
-		       : strerror(-err);
+	switch (err) {
+	case -EBUSY:
+		return "another recorder writes it";
+	case -ESPIPE:
+		return "it is a FIFO, and a recording is written at several places";
+	case -EEXIST:
+		return "there is one already, and it cannot be kept as .old: the .old there is "
+		       "not your file";
+	default:
+		return strerror(-err);
+	}
 }

@@ -46,7 +46,7 @@ int recording_file_directory(const char *path);
  * Opens PATH for writing, empty, by the rules of foreign_create(), and locked. An empty older one
  * is simply used. within: the file is made there, under the last name of PATH; -1 = where PATH
  * says. 0 or -errno: -EBUSY while another process writes it, -EEXIST if NAME.old is not a file of
- * ours.
+ * ours, -ESPIPE: a FIFO.
  */
 int recording_file_open(struct recording_file *ret, int within, const char *path, mode_t mode);
 /* A file on the carrier's other machine. 0 or -errno. */

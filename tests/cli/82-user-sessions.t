@@ -276,8 +276,14 @@ for page in 1068 1580; do # in the rings of both CPUs
 done
 run crash "$work/$program"-*.pantrace -o torn
 like "$out" "$program +0 +counts +[0-9]+ +[0-9]+ damaged" "a torn ring is read up to the damage"
+run crash "$work/$program"-*.pantrace -o torn
+like "$rc $err" "^1 ERROR: 'torn' is not empty" "nothing is written on top of what is there: the same events would count twice"
+mkdir 1 && cp cut.pantrace "1/1-0.pantrace" # anybody can make names in /tmp
 run crash 1 -o nobody
-is "$rc" 1 "a process without rings"
+is "$rc $err" "1 ERROR: no session has rings of process 1
+HINT: \`pantrace user status\` lists the sessions; a directory or file of rings can be given instead" "a process without rings: a number is never a file"
+[ ! -e nobody ]
+ok "and no directory is left"
 
 # ---- programs of other users and in containers, found and joined by root
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then

@@ -43,6 +43,20 @@ fi
 run extract -B pieces -o e2.dat
 is "$rc" 0 "extract again: nothing is left"
 like "$err" '^0 events of the kernel' "and that is said"
+# who may rename in its directory puts another file in its place
+if command -v strace >/dev/null; then
+	strace -qq -o /dev/null -e trace=renameat -e inject=renameat:delay_exit=2000000 "$pantrace" extract -B pieces -o swapped.dat 2>err &
+	extract=$!
+	until_true [ -e swapped.dat ]
+	first=$(stat -c %i swapped.dat)
+	is_packed() { [ "$(stat -c %i swapped.dat)" != "$first" ] || ! kill -0 $extract; }
+	until_true is_packed
+	cp e.dat swapped.dat
+	wait $extract
+	like "$(cat err)" '^0 events of the kernel' "extract counts what it wrote, not what has its name by now"
+else
+	skip "a file is exchanged" "needs strace"
+fi
 
 # conservation: what was produced is kept or lost, and losses make the exit code 3
 "$pantrace" clear -B pieces
@@ -69,6 +83,11 @@ mkdir full && mount -t tmpfs -o size=12m none full && {
 	kept=$(printf '%s\n' "$err" | sed -n 's/^\([0-9]*\) events of the kernel.*/\1/p')
 	lost=$(printf '%s\n' "$err" | sed -n 's/.*; \([0-9]*\) lost$/\1/p')
 	is $((kept + lost + $(sum entries))) "$before" "a full disk: in the file ($kept), lost ($lost), or still in the buffer"
+	mv full/f.dat . && mount -o remount,size=10m full && cp e.dat full/
+	run restore --v6 -o full/e.dat f.dat
+	is "$rc $(ls full)" "1 e.dat" "restore: a full disk: an older file has its name again"
+	cmp -s e.dat full/e.dat
+	ok "and is as it was"
 	umount full
 }
 "$pantrace" reset -q -B pieces

@@ -155,6 +155,13 @@ rm -f /etc/default/grub.d/pantrace.cfg
 printf '#!/bin/sh\nkill -TERM 0\nsleep 60\n' >update-grub
 setsid -w "$pantrace" boot install -e initcall 2>interrupted
 find /etc/default -type f >>interrupted
+cp file /etc/default/grub.d/pantrace.cfg
+printf '#!/bin/sh\nkill -KILL $PPID\n' >update-grub
+boot remove >killed
+boot status >>killed
+printf '#!/bin/sh\nexit 0\n' >update-grub
+boot remove >>killed
+find /etc/default -type f >>killed
 S
 if ! command -v grub-script-check >/dev/null || [ ! -x /usr/sbin/grub-mkconfig ]; then
 	skip "GRUB" "there is no grub-common"
@@ -179,6 +186,7 @@ else
 	is "$(grep -o 'is not a file of ours' others | wc -l) $(grep -o 'mine$' others)" "2 mine" "a file of somebody else of that name"
 	like "$(tr '\n' ' ' <fifo)" 'nothing is installed.*is not a file of ours.*code 1' "a FIFO of that name: nobody waits for it"
 	unlike "$(cat interrupted)" 'pantrace.cfg$' "interrupted: nothing stays"
+	like "$(cat killed)" 'code 137 half removed: .* code 0 removed: .*code 0 $' "killed before the menu was made anew: the next remove does it"
 	like "$(cat failing)" 'update-grub failed.*code 1 $' "update-grub fails: nothing stays"
 	like "$(cat failing-again)" 'update-grub failed.*HINT: what was installed before is still there.*code 1 same$' "or what an earlier one installed"
 fi

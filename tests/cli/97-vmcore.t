@@ -55,6 +55,11 @@ run report --json counter.dat
 like "$rc $err" "^1 ERROR: .*of the clock 'counter', and nothing says when that was" "the clock counter: refused on the time line"
 like "$err" 'HINT: alone, in columns' "and how it is shown all the same"
 like "$("$pantrace" report counter.dat)" 'small: +zero-100 .* 1000200: ' "in columns, as recorded"
+
+mkfifo pipe
+timeout 120 "$pantrace" crash --kernel made -o pipe 2>err
+is "$? $(cat err)" "1 ERROR: cannot write 'pipe': it is a FIFO, and a recording is written at several places" "a FIFO in place of the file: nobody waits for its reader"
+
 # ---- what cannot be read
 printf 'a small text file' >short
 for file in short "$pantrace" made.cut; do

@@ -96,7 +96,7 @@ int boot_remove(const struct boot_options *o, struct diag *d)
 	int err;
 
 	hold_signals();
-	err = grub_remove();
+	err = grub_empty();
 	if (err == -ENOENT) {
 		diag_error(d, NO_SPAN, "nothing is installed: there is no " GRUB_FILE);
 		return EXIT_FAILED;
@@ -106,8 +106,13 @@ int boot_remove(const struct boot_options *o, struct diag *d)
 		return EXIT_FAILED;
 	}
 	if (update(d)) {
-		diag_hint(d, "the file is gone, but the menu may still have its line: run "
-			     "update-grub again");
+		diag_hint(d, "the menu may still have the parameters: when update-grub works, run "
+			     "`pantrace boot remove` again");
+		return EXIT_FAILED;
+	}
+	err = grub_remove();
+	if (err) {
+		refuse_file(d, err);
 		return EXIT_FAILED;
 	}
 	if (!o->quiet)

@@ -11,7 +11,8 @@
 
 struct status {
 	struct grub_installed installed;
-	bool is_installed, holds; /* holds: this boot's command line has it */
+	bool is_installed, is_half_removed;
+	bool holds; /* this boot's command line has it */
 	struct boot_traced traced;
 	bool is_there; /* the buffer of `traced` */
 	char *directory; /* its */
@@ -60,7 +61,8 @@ static void look(struct status *s, struct kernel *k)
 	const char *const root = kernel_tracefs(k);
 
 	s->is_installed = !grub_installed(&s->installed);
-	s->holds = s->is_installed && boot_line_has(line, s->installed.line);
+	s->is_half_removed = s->is_installed && !*s->installed.line;
+	s->holds = s->is_installed && !s->is_half_removed && boot_line_has(line, s->installed.line);
 	s->traced = boot_traced_of(line);
 	if (s->traced.instance && root) {
 		s->directory = *s->traced.instance
@@ -81,7 +83,10 @@ static void add_line(struct strbuf *out, const char *label, const char *text)
 
 static void text(const struct status *s, struct strbuf *out)
 {
-	if (s->is_installed) {
+	if (s->is_half_removed) {
+		strbuf_addstr(out, "half removed: the boot loader's menu may still have it; "
+				   "`pantrace boot remove` again\n");
+	} else if (s->is_installed) {
 		strbuf_addf(out, "installed in " GRUB_FILE "%s\n",
 			    s->holds ? ", and this boot has it" : "; this boot does not have it");
 		add_line(out, "by", s->installed.command);

@@ -63,7 +63,8 @@ static const struct command_spec crash_spec = {
 		"PANTRACE_RECORD). Whatever ended the process, it holds every event that was "
 		"published. Files are only read. A process that still runs is read as well. Of a "
 		"file that was looked for by its process, the owner must be us, root, or the "
-		"process's user; whose a process was that has ended, only its files say: UID.\n\n"
+		"process's user; whose a process was that has ended, only its files say: UID. A "
+		"number is a process; a file of that name is ./4711.\n\n"
 		"--kernel takes what the boot before has left out of its memory. report, trace-cmd "
 		"and KernelShark open the file, which has the formats, symbols and names of that "
 		"boot, and its clock.\n\n"
@@ -214,18 +215,37 @@ static int take_pid(struct crash *c, const char *pid, struct diag *d)
 	return rc;
 }
 
+/* A number is always a process: who can make names here cannot have us read theirs instead. */
 static int take_argument(struct crash *c, const char *argument, struct diag *d)
 {
 	struct stat st;
 
+	if (!argument[strspn(argument, "0123456789")])
+		return take_pid(c, argument, d);
 	if (stat(argument, &st)) {
-		if (!argument[strspn(argument, "0123456789")])
-			return take_pid(c, argument, d);
 		diag_error(d, NO_SPAN, "%s: %s", argument, strerror(errno));
 		return 0;
 	}
 	return S_ISDIR(st.st_mode) ? take_directory(c, argument, d)
 				   : take(c, AT_FDCWD, argument, d);
+}
+
+static int take_all(struct crash *c, const char *output, char **arguments, struct diag *d)
+{
+	const struct ctf_output_options options = {.directory = output};
+	const bool is_new = access(output, F_OK);
+	int rc = ctf_directory_check(output, d) ?: ctf_output_open(&options, d, &c->output);
+
+	for (; *arguments && !rc; arguments++) {
+		rc = take_argument(c, *arguments, d);
+		if (rc)
+			diag_error(d, NO_SPAN, "%s: %s", output, strerror(-rc));
+	}
+	if (c->output && ctf_output_close(c->output, 0) && !rc)
+		rc = -EIO;
+	if (!c->found && is_new)
+		rmdir(output);
+	return rc;
 }
 
 int cmd_crash(int argc, char **argv)
@@ -255,14 +275,7 @@ int cmd_crash(int argc, char **argv)
 		return options_usage_error(&crash_spec,
 					   "a directory, a file or a process is needed");
 	c.sink.format = sink_of(o.json);
-	rc = ctf_output_open(&(struct ctf_output_options){.directory = o.output}, &d, &c.output);
-	for (int i = first; i < argc && !rc; i++) {
-		rc = take_argument(&c, argv[i], &d);
-		if (rc)
-			diag_error(&d, NO_SPAN, "%s: %s", o.output, strerror(-rc));
-	}
-	if (c.output && ctf_output_close(c.output, 0) && !rc)
-		rc = EXIT_FAILED;
+	rc = take_all(&c, o.output, argv + first, &d);
 	fwrite(out.data, 1, out.len, stdout);
 	if (!c.found && !d.errors)
 		diag_error(&d, NO_SPAN, "there is no ring file that can be read");

@@ -2,15 +2,14 @@
 #include "cmd/record/record.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/foreign.h"
 #include "kernel/tracefs/event_name.h"
 #include "record/samples/samples.h"
 #include "trace/agent/reach.h"
+#include "trace/ctf/output.h"
 
 /* The first one begins first, and ends last. */
 static const struct record_source *const sources[] = {&record_sent, &record_guests, &record_samples,
@@ -343,27 +342,6 @@ static int choose_sources(struct kernel *k, struct record_request *r,
 
 /* ---- the run ---- */
 
-static int is_there(void *arg, int directory, const char *name)
-{
-	return -EEXIST;
-}
-
-/* Two recordings in one directory would be read as one. Only a session goes on where it was. */
-static int check_directory(const struct record_run *run)
-{
-	const int fd = open(run->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const int rc = fd < 0 ? 0 : foreign_each(fd, SIZE_MAX, is_there, NULL);
-
-	if (fd >= 0)
-		close(fd);
-	if (rc != -EEXIST || record_options_of(run->request)->session)
-		return 0;
-	diag_error(run->diag, NO_SPAN, "'%s' is not empty: nothing is recorded on top of it",
-		   run->directory);
-	diag_hint(run->diag, "-o names a directory that is not there, or an empty one");
-	return rc;
-}
-
 static int record(const struct record_source *const *wanted, size_t count,
 		  const struct record_request *r, struct kernel *k, char *const *command)
 {
@@ -379,7 +357,9 @@ static int record(const struct record_source *const *wanted, size_t count,
 	if (count > 1 || !record_is_file(r, wanted[0]))
 		run.directory = r->output ? r->output : r->to || r->carrier ? NULL : directory;
 	is_new = run.directory && access(run.directory, F_OK);
-	rc = run.directory ? check_directory(&run) : 0;
+	rc = run.directory && !record_options_of(r)->session /* that goes on where it was */
+		     ? ctf_directory_check(run.directory, &d)
+		     : 0;
 	if (!rc)
 		rc = record_all(&run, wanted, count, command, &code);
 	if (rc && is_new) /* nothing began: the same words may be tried again */

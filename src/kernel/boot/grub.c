@@ -108,15 +108,25 @@ int grub_restore(const char *earlier)
 	return earlier ? write_file(earlier, strlen(earlier)) : grub_remove();
 }
 
-int grub_remove(void)
+static int check_ours(void)
 {
 	char *text = NULL;
-	int err = read_ours(&text);
+	const int err = read_ours(&text);
 
 	free(text);
-	if (!err && unlink(GRUB_FILE))
-		err = -errno;
 	return err;
+}
+
+int grub_empty(void)
+{
+	return check_ours() ?: write_file(HEADING, strlen(HEADING));
+}
+
+int grub_remove(void)
+{
+	const int err = check_ours();
+
+	return err ?: unlink(GRUB_FILE) ? -errno : 0;
 }
 
 /* What stands behind the word at the beginning of a line; malloc'ed, "" if it is not there. */

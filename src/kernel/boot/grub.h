@@ -31,14 +31,20 @@ void grub_add_word(struct strbuf *out, const char *name, const char *value);
 int grub_install(const char *command, const char *line, const char *words, char **ret_earlier);
 /* Takes an installation back: the earlier file is there again, or none. 0 or -errno. */
 int grub_restore(const char *earlier);
-/* 0 or -errno: -ENOENT: nothing is installed; -EEXIST: it is not ours. */
+/*
+ * Takes the parameters out of the file. It stays until grub_remove(), so that a removal that was
+ * killed before the menu was made anew can be done again. 0 or -errno: -ENOENT: nothing is
+ * installed; -EEXIST: it is not ours.
+ */
+int grub_empty(void);
+/* As grub_empty(). */
 int grub_remove(void);
 
 struct grub_installed {
-	char *command, *line; /* free() both */
+	char *command, *line; /* free() both; "": a removal that was not finished */
 };
 
-/* As grub_remove(). */
+/* As grub_empty(). */
 int grub_installed(struct grub_installed *ret);
 /*
  * Runs update-grub, which makes the boot loader's menu anew; what it says goes to standard error,

@@ -101,14 +101,19 @@ static int place_clock(struct extracting *x)
 
 /* ---- the result ---- */
 
-/* Counts events in the finished file: the kernel's counters do not cover the second buffer. */
+/*
+ * Counts events in the file: the kernel's counters do not cover the second buffer. By descriptor,
+ * as its name may be another file's by now.
+ */
 static int count_kept(const struct extracting *x, struct extracted *ret)
 {
+	char *const path = xasprintf("/proc/self/fd/%d", dat_writer_fd(x->writer));
 	struct page_merge m;
 	struct trace_dat *t;
 	struct raw_event e;
-	int err = trace_dat_open(x->request->path, x->diag, &t);
+	int err = trace_dat_open(path, x->diag, &t);
 
+	free(path);
 	if (err)
 		return err;
 	err = trace_dat_events(t, 0, &m);
@@ -195,10 +200,11 @@ int kernel_extract(struct instance *in, const struct extract_request *r, struct 
 	if (!err)
 		err = open_writer(&x);
 	if (!err) {
-		if (!r->only_head)
+		if (!r->only_head) {
 			kernel_pages_take(x.pages, x.writer);
+			err = count(&x, ret);
+		}
 		finish(&x, &ret->bytes);
-		err = r->only_head ? 0 : count(&x, ret);
 	}
 	kernel_pages_close(x.pages);
 	dat_writer_abandon(x.writer);

@@ -270,6 +270,25 @@ static const struct ctf_sink_ops directory_ops = {
 	.close = close_,
 };
 
+static int is_there(void *arg, int directory, const char *name)
+{
+	return -EEXIST;
+}
+
+int ctf_directory_check(const char *path, struct diag *d)
+{
+	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int rc = fd < 0 ? 0 : foreign_each(fd, SIZE_MAX, is_there, NULL);
+
+	if (fd >= 0)
+		close(fd);
+	if (rc != -EEXIST)
+		return 0;
+	diag_error(d, NO_SPAN, "'%s' is not empty: nothing is recorded on top of it", path);
+	diag_hint(d, "-o names a directory that is not there, or an empty one");
+	return rc;
+}
+
 int ctf_directory_open(const char *path, struct diag *d)
 {
 	const int fd = directory_make(AT_FDCWD, path);

@@ -49,6 +49,11 @@ struct ctf_source;
  * descriptor or -errno with the reason in d.
  */
 int ctf_directory_open(const char *path, struct diag *d);
+/*
+ * Two recordings in one directory would be read as one: 0, or -EEXIST with the reason in d if there
+ * is anything in it.
+ */
+int ctf_directory_check(const char *path, struct diag *d);
 /* "zstd", "gzip", "none". 0 or -EINVAL. */
 int ctf_compression_parse(const char *name, enum ctf_compression *ret);
 /* 0 or -errno with the reason in d. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/dat/piece.h"
 
-#include <unistd.h>
-
 #include "trace/ring/page_builder.h"
 
 #define CPUS_MOST 65536u
@@ -18,7 +16,6 @@ struct piece {
 	struct diag *diag;
 	const struct dat_contents *contents;
 	struct dat_writer *writer;
-	bool is_unnamed;
 	struct piece_cpu *each; /* of each CPU */
 	u32 *cpus, cpu_count;
 	u32 last; /* index of the CPU of the last event */
@@ -67,7 +64,6 @@ int piece_open(const struct piece_options *o, const struct dat_contents *content
 	p->path = xstrdup(o->path);
 	p->diag = d;
 	p->contents = contents;
-	p->is_unnamed = o->is_unnamed;
 	p->cpus = xreallocarray(NULL, o->cpu_count, sizeof(*p->cpus));
 	memcpy(p->cpus, o->cpus, o->cpu_count * sizeof(*p->cpus));
 	p->cpu_count = o->cpu_count;
@@ -169,10 +165,6 @@ void piece_abandon(struct piece *p)
 {
 	if (!p)
 		return;
-	if (p->writer) {
-		if (!p->is_unnamed && dat_writer_bytes(p->writer))
-			unlink(p->path); /* the writer removes what is empty */
-		dat_writer_abandon(p->writer);
-	}
+	dat_writer_discard(p->writer);
 	release(p);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/dat/internal.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/foreign.h"
 
 #define MAX_CPUS	65536
 #define MAX_HEAD	(64u << 20) /* bytes before the data of the CPUs; of version 6 all of it */
@@ -378,11 +379,9 @@ static int open_file(struct trace_dat *t)
 {
 	struct stat st;
 
-	t->fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (t->fd < 0 || fstat(t->fd, &st))
-		return -errno;
-	t->len = S_ISREG(st.st_mode) ? (u64)st.st_size : 0;
-	return 0;
+	t->fd = foreign_open(t->path, &st);
+	t->len = t->fd < 0 ? 0 : (u64)st.st_size;
+	return MIN(t->fd, 0);
 }
 
 static struct trace_dat *new_file(const char *path, struct diag *d)

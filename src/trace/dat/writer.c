@@ -393,11 +393,18 @@ void dat_writer_set_diag(struct dat_writer *w, struct diag *d)
 	w->diag = d;
 }
 
-void dat_writer_abandon(struct dat_writer *w)
+void dat_writer_discard(struct dat_writer *w)
 {
 	if (!w)
 		return;
-	if (!dat_writer_bytes(w))
-		recording_file_undo(&w->file);
+	recording_file_undo(&w->file);
 	release(w);
+}
+
+void dat_writer_abandon(struct dat_writer *w)
+{
+	if (w && dat_writer_bytes(w))
+		release(w);
+	else
+		dat_writer_discard(w);
 }

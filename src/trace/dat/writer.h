@@ -136,5 +136,7 @@ int dat_writer_pack(struct dat_writer *w, const struct dat_contents *c, int fd, 
 void dat_writer_set_diag(struct dat_writer *w, struct diag *d);
 /* After an error: removes the file if nothing is in it. Frees w. NULL is fine. */
 void dat_writer_abandon(struct dat_writer *w);
+/* Removes the file, and gives an older one its name back. Frees w. NULL is fine. */
+void dat_writer_discard(struct dat_writer *w);
 
 #endif
