@@ -24,5 +24,5 @@ embed style "$dir/page.css"
 for page in flame heatmap script; do
 	embed $page "$dir/parts.js" "$dir/stacks.js" "$dir/$page.js"
 done
-embed timeline "$dir/parts.js" "$dir/lanes.js" "$dir/condition.js" "$dir/timeline.js"
+embed timeline "$dir/parts.js" "$dir/stacks.js" "$dir/lanes.js" "$dir/condition.js" "$dir/timeline.js"
 printf 'const struct embedded_page embedded_pages[] = {\n%s\t{0},\n};\n' "$rows"

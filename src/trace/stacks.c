@@ -185,11 +185,17 @@ static void take_chain(struct stacks *s, u32 root)
 	s->chain = before;
 }
 
+static bool has_chain(struct stacks *s, struct recording *r)
+{
+	return recording_stack(r, &s->chain) &&
+	       (!s->only_calls || r->kind->is_sample || s->chain.len > 1);
+}
+
 bool stacks_read(struct stacks *s, struct recording *r, u64 *ret_weight)
 {
 	struct recorded_place place;
 
-	if (!recording_stack(r, &s->chain)) {
+	if (!has_chain(s, r)) {
 		s->without_stack++;
 		return false;
 	}

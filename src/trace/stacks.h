@@ -36,6 +36,7 @@ struct stacks {
 	const char *weight; /* the field to sum; NULL = periods, or a count of events */
 	bool counts; /* count events even if they have periods */
 	const char *kind; /* kind of events to take; NULL = that of the first event with a chain */
+	bool only_calls; /* where an event was that is no sample is not a chain */
 	/* ---- the result ---- */
 	bool is_sampled; /* weights are periods */
 	u64 taken; /* events */

@@ -171,6 +171,15 @@ run('timeline', '-o', 'b.html', 'run.data')
 ok(open('a.html', 'rb').read() == open('b.html', 'rb').read(), 'the same input gives the same bytes')
 run('timeline', '-w', f'tid=={parent}', '--title', '</title><script>alert(1)</script>', '-o', 'one.html', 'run.data')
 ok(not os.path.exists('timeline.html'), 'nothing else is written')
+with open('stacks.txt', 'w', encoding='utf-8') as to:
+    for at, (tid, event, frames) in enumerate(((11, 'cpu-clock:', 'work main'), (12, 'raw_syscalls:sys_enter: NR 1', 'main _start'), (11, 'raw_syscalls:sys_enter: NR 0', 'lone'),
+                                               (11, 'cpu-clock:', 'work main'), (12, 'cpu-clock:', 'work main'), (11, 'cpu-clock:', 'work main'),
+                                               (11, 'raw_syscalls:sys_exit: NR 0 = 0', ''), (11, 'cpu-clock:', 'rest main'), (12, 'cpu-clock:', 'work main'))):
+        print(f"  t {tid} [000] 10.{at:03}000000: {'1 ' if 'clock' in event else ''}{event}", file=to)
+        for frame in frames.split():
+            print(f'\t          40{len(frame)} {frame} (/w)', file=to)
+        print(file=to)
+ok(run('timeline', '-o', 'stacks.html', 'stacks.txt')[0] == 0, 'a recording with stacks')
 
 # ---- the page ----
 
@@ -264,6 +273,34 @@ with Browser() as b:
         ok(b.wait('globalThis.page'), 'an address that means nothing')
     b.open('file://' + work + '/one.html')
     b.wait('globalThis.page')
+    equal(b.complaints(), [], 'no error, no request')
+
+    # flame graphs of what is selected, of each kind of events with stacks
+    b.open('file://' + work + '/stacks.html')
+    b.wait('globalThis.page')
+    equal(b.run("[document.getElementById('graph').hidden, [...document.getElementById('stacksOf').options].map(o => o.textContent)]"),
+          [True, ['cpu-clock (6)', 'raw_syscalls:sys_enter (1)']], 'stacks: of two kinds of events, and at first no flame graph')
+    b.run('page.canvas.focus()')
+    b.key('g')
+    graph = """(t => [...t.name.keys()].filter(i => t.exact[i]).map(i => [t.names[t.name[i]], Number(t.exact[i])]))(page.graph.drawing.tree)"""
+    whole = [['all', 6], ['t', 6], ['main', 6], ['rest', 1], ['work', 5]]
+    equal(b.run(graph), whole, 'g: all of them')
+    b.run('page.canvas.focus(); page.selectEvent(2)')
+    ok(b.wait(f"JSON.stringify({graph}) === '" + json.dumps([['all', 2], ['t', 2], ['main', 2], ['work', 2]], separators=(',', ':')) + "'"),
+       "a system call: its thread's stacks between its beginning and its end", b.run(graph))
+    ok(b.run("document.querySelector('#graph h2').textContent").startswith('Stacks of t-11, '), 'it says whose they are')
+    b.run("page.graph.drawing.zoomTo(page.graph.drawing.tree.count - 1)")
+    ok(b.wait("location.hash.includes('flame=') && location.hash.includes('zoom=')"), 'the address has it')
+    state = b.run('location.hash')
+    b.open('file://' + work + '/stacks.html' + state)
+    b.wait('globalThis.page')
+    equal([b.run(graph), b.run('page.graph.drawing.zoom')], [[['all', 2], ['t', 2], ['main', 2], ['work', 2]], b.run('page.graph.drawing.tree.count - 1')],
+          'and brings it back')
+    b.run("page.select('', -1); page.mark('a', 4e6); page.mark('b', 5e6)")
+    ok(b.wait(f"{graph}[0][1] === 2"), 'between the markers', b.run(graph))
+    b.run("(s => { s.value = [...s.options].at(-1).value; s.dispatchEvent(new Event('change')); })(page.stacksOf); page.mark('a', 0)")
+    ok(b.wait(f"JSON.stringify({graph}) === '" + json.dumps([['all', 1], ['t', 1], ['_start', 1], ['main', 1]], separators=(',', ':')) + "'"),
+       'the other kind; where an event was is no stack', b.run(graph))
     equal(b.complaints(), [], 'no error, no request')
     b.ask('Emulation.setScriptExecutionDisabled', value=True)
     b.open(page)

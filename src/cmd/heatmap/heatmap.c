@@ -31,10 +31,8 @@ static const struct option_spec options[] = {
 	 OPTION_STRING, offsetof(struct arguments, latency)},
 	{0, "value", "FIELD", "this field of the events", OPTION_STRING,
 	 offsetof(struct arguments, value)},
-	{0, "offset", NULL,
-	 "when in its second each event was; a range that is chosen opens its flame graph (the "
-	 "default)",
-	 OPTION_FLAG, offsetof(struct arguments, offset)},
+	{0, "offset", NULL, "when in its second each event was (the default)", OPTION_FLAG,
+	 offsetof(struct arguments, offset)},
 	{0, "cpu", NULL, "how much each CPU was used; from sched:sched_switch", OPTION_FLAG,
 	 offsetof(struct arguments, cpu)},
 	{'i', "interval", "SECONDS", "width of a column (default: about 120 columns)",
@@ -76,8 +74,8 @@ static const struct command_spec spec = {
 		"is in a cell: the cells' sum is told.\n\n"
 		"In the page the arrow keys go from cell to cell, Shift and arrows or the pointer "
 		"choose a range, whose sum is told and whose events `pantrace report` shows by the "
-		"command that stands there. With --offset, and stacks in the recording, the range "
-		"has a flame graph.\n\n"
+		"command that stands there. Where events have stacks (of --latency: the second "
+		"event), the page has the flame graph of the range.\n\n"
 		"--cpu: a CPU is in use while a thread other than the idle one runs; what ran "
 		"before the first switch counts from the first event on.\n\n"
 		"The exit code is 3 when the recording says that events were lost, and 1 when "
@@ -99,7 +97,7 @@ struct drawing {
 	struct heat *heat;
 	enum heat_rows rows;
 	struct pairs *pairs; /* of --latency */
-	struct flame *flame; /* of --offset */
+	struct flame *flame; /* the stacks of events; of --cpu none */
 	struct stack_feed feed;
 	VECTOR(struct cpu) cpus;
 	s64 first_ns, last_ns, loss_ns; /* of events; loss: the last place where some are missing */
@@ -108,6 +106,16 @@ struct drawing {
 };
 
 /* ---- events ---- */
+
+/* The event's stack, for the page's flame graph of what is chosen. */
+static u32 stack_of(struct drawing *d, struct recording *r)
+{
+	const u64 before = d->feed.stacks.taken;
+
+	if (d->picture.form == PICTURE_PAGE)
+		stack_feed_add(&d->feed, r);
+	return d->feed.stacks.taken != before ? flame_last(d->flame) : HEAT_NO_STACK;
+}
 
 static void add_latency(struct drawing *d, struct recording *r)
 {
@@ -118,7 +126,7 @@ static void add_latency(struct drawing *d, struct recording *r)
 	if (r->kind->role == PAIR_NO_ROLE ||
 	    !pairs_feed(d->pairs, r, (enum pair_role)r->kind->role, &took))
 		return;
-	heat_add(d->heat, r->ns, (u64)took, 1, HEAT_NO_STACK);
+	heat_add(d->heat, r->ns, (u64)took, 1, stack_of(d, r));
 	d->taken++;
 }
 
@@ -128,9 +136,9 @@ static void add_value(struct drawing *d, struct recording *r)
 	const bool is_negative = v.is_signed && (s64)v.integer < 0;
 
 	if (v.kind == FIELD_INTEGER && !is_negative)
-		heat_add(d->heat, r->ns, v.integer, 1, HEAT_NO_STACK);
+		heat_add(d->heat, r->ns, v.integer, 1, stack_of(d, r));
 	else if (v.kind == FIELD_DECIMAL && v.decimal >= 0 && v.decimal < 0x1p64)
-		heat_add(d->heat, r->ns, (u64)v.decimal, 1, HEAT_NO_STACK);
+		heat_add(d->heat, r->ns, (u64)v.decimal, 1, stack_of(d, r));
 	else
 		d->without_value++;
 	d->taken += v.kind != FIELD_NONE;
@@ -138,13 +146,7 @@ static void add_value(struct drawing *d, struct recording *r)
 
 static void add_offset(struct drawing *d, struct recording *r)
 {
-	const u64 before = d->feed.stacks.taken;
-	u32 stack = HEAT_NO_STACK;
-
-	stack_feed_add(&d->feed, r);
-	if (d->feed.stacks.taken != before)
-		stack = flame_last(d->flame);
-	heat_add(d->heat, r->ns, 0, 1, stack);
+	heat_add(d->heat, r->ns, 0, 1, stack_of(d, r));
 	d->taken++;
 }
 
@@ -286,6 +288,7 @@ static int write_picture(struct drawing *d)
 					       .files = files.data,
 					       .is_unplaced = d->from.is_unplaced,
 					       .flame = d->feed.stacks.taken ? d->flame : NULL,
+					       .stacks_of = d->feed.stacks.kind,
 					       .columns = d->picture.columns,
 					       .colours = d->picture.colours},
 			&out);
@@ -375,9 +378,10 @@ static int choose(struct drawing *d)
 			return EXIT_USAGE;
 		}
 	}
-	if (d->rows == HEAT_OFFSETS) {
+	if (d->rows != HEAT_CPUS) {
 		d->flame = flame_new();
-		d->feed = (struct stack_feed){.flame = d->flame, .stacks = {.counts = true}};
+		d->feed = (struct stack_feed){.flame = d->flame,
+					      .stacks = {.counts = true, .only_calls = true}};
 	}
 	d->heat = heat_new(d->rows);
 	return picture_choose(&d->picture);

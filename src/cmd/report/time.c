@@ -28,7 +28,7 @@ int report_time_parse(const char *text, bool utc, s64 day_of_ns, s64 *ret)
 {
 	const time_t day = (time_t)(day_of_ns / 1000000000);
 	const char *colon = strrchr(text, ':');
-	struct tm tm = {0};
+	struct tm tm = {0}, date;
 	s64 seconds;
 	int end = 0;
 
@@ -40,9 +40,11 @@ int report_time_parse(const char *text, bool utc, s64 day_of_ns, s64 *ret)
 	}
 	if (!(utc ? gmtime_r(&day, &tm) : localtime_r(&day, &tm)))
 		return -EINVAL;
-	if (sscanf(text, "%d-%d-%d%*[ T]%d:%d:%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-		   &tm.tm_hour, &tm.tm_min, &end) == 5 &&
+	date = tm; /* "12:34:56" begins as a year does */
+	if (sscanf(text, "%d-%d-%d%*[ T]%d:%d:%n", &date.tm_year, &date.tm_mon, &date.tm_mday,
+		   &date.tm_hour, &date.tm_min, &end) == 5 &&
 	    end) {
+		tm = date;
 		tm.tm_year -= 1900;
 		tm.tm_mon--;
 	} else if (sscanf(text, "%d:%d:%n", &tm.tm_hour, &tm.tm_min, &end) != 2 || !end) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cmd/flame/flame.h"
 #include "cmd/report/drawn.h"
 #include "cmd/timeline/serve.h"
 #include "trace/spans.h"
@@ -15,8 +16,8 @@
 #include "view/sink.h"
 #include "view/timeline/timeline.h"
 
-#define PAGE_MOST  (50u << 20) /* bytes: larger ones take browsers long to open */
-#define TEXTS_MOST 200000 /* events: with more, the page does not have their fields */
+#define PAGE_MOST    (50u << 20) /* bytes: larger ones take browsers long to open */
+#define DETAILS_MOST 200000 /* events: of more the page has neither fields nor stacks */
 
 struct arguments {
 	struct drawn_arguments drawn;
@@ -79,7 +80,9 @@ static const struct command_spec spec = {
 		"pid of threads, cpu of CPUs). The critical path of a wake-up leads back "
 		"to the thread that caused it, to what woke that one, and so on, until an "
 		"interrupt, or the beginning of the recording.\n\n"
-		"With up to 200,000 events the page also has their fields. A page larger than 50 "
+		"With up to 200,000 events the page also has their fields and their stacks: Flame "
+		"graph draws those of what is selected (of a slice, of a thread), of what lies "
+		"between the markers, or of what is in view. A page larger than 50 "
 		"MB is not written; on a terminal it is served, as with --serve: from 127.0.0.1 "
 		"alone, at an address with a random part. Whoever does not know the address gets "
 		"nothing; after `ssh -L PORT:127.0.0.1:PORT HOST` the same address opens on "
@@ -100,7 +103,11 @@ struct drawing {
 	struct timeline *timeline;
 	struct states states;
 	struct spans spans;
-	VECTOR(struct strbuf) texts; /* fields of each event; none above TEXTS_MOST */
+	/* of each event its fields and its stack; none above DETAILS_MOST */
+	VECTOR(struct strbuf) texts;
+	VECTOR(u32) stacks;
+	struct flame *flame;
+	struct stack_feed feed;
 	struct strbuf name;
 };
 
@@ -176,23 +183,38 @@ static void add_field(void *arg, const char *name, size_t name_size, const struc
 			    v->integer);
 }
 
-static void release_texts(struct drawing *d)
+static void release_details(struct drawing *d)
 {
 	for (size_t i = 0; i < d->texts.len; i++)
 		strbuf_release(&d->texts.items[i]);
 	vector_free(&d->texts);
+	vector_free(&d->stacks);
+	stack_feed_release(&d->feed);
+	flame_release(d->flame);
+	d->flame = NULL;
 }
 
-static void add_fields(struct drawing *d, struct recording *r, u32 event)
+static void add_stack(struct drawing *d, struct recording *r)
+{
+	const u64 before = d->feed.stacks.taken;
+
+	d->feed.stacks.kind = r->kind->name; /* of every kind: the page tells them apart */
+	stack_feed_add(&d->feed, r);
+	vector_push(&d->stacks,
+		    d->feed.stacks.taken != before ? flame_last(d->flame) : TIMELINE_NONE);
+}
+
+static void add_details(struct drawing *d, struct recording *r, u32 event)
 {
 	struct strbuf text = STRBUF_INIT;
 
-	if (event == TEXTS_MOST)
-		release_texts(d);
-	if (event >= TEXTS_MOST || d->picture.form != PICTURE_PAGE)
+	if (event == DETAILS_MOST)
+		release_details(d);
+	if (event >= DETAILS_MOST || d->picture.form != PICTURE_PAGE)
 		return;
 	r->reader->values(r, add_field, &text);
 	vector_push(&d->texts, text);
+	add_stack(d, r);
 }
 
 static void add_event(struct drawing *d, struct recording *r)
@@ -213,7 +235,7 @@ static void add_event(struct drawing *d, struct recording *r)
 			       thread,
 			       place.cpu >= 0 ? timeline_cpu(t, host, place.cpu) : TIMELINE_NONE);
 	d->spans.event = event;
-	add_fields(d, r, event);
+	add_details(d, r, event);
 	if (r->lost) {
 		states_lost(&d->states);
 		spans_lost(&d->spans);
@@ -391,6 +413,7 @@ static void say_uncertain(const struct timeline *t)
 
 static int draw(struct drawing *d)
 {
+	const bool has_stacks = d->flame && d->feed.stacks.taken;
 	struct strbuf files = STRBUF_INIT;
 	enum exit_code code;
 	char *title;
@@ -402,6 +425,8 @@ static int draw(struct drawing *d)
 		return EXIT_FAILED;
 	}
 	timeline_finish(d->timeline);
+	if (has_stacks)
+		flame_finish(d->flame);
 	say_uncertain(d->timeline);
 	code = drawn_code(&d->from);
 	title = xasprintf("Time line: %s", *d->from.paths);
@@ -410,7 +435,9 @@ static int draw(struct drawing *d)
 			   &(struct timeline_options){.title = d->picture.arguments->title ?: title,
 						      .files = files.data,
 						      .is_unplaced = d->from.is_unplaced,
-						      .texts = d->texts.items});
+						      .texts = d->texts.items,
+						      .flame = has_stacks ? d->flame : NULL,
+						      .stacks = d->stacks.items});
 	strbuf_release(&files);
 	free(title);
 	return rc ?: (int)code;
@@ -444,11 +471,14 @@ int cmd_timeline(int argc, char **argv)
 		rc = choose(&d) ?: drawn_open(&d.from, argv + first);
 		if (!rc) {
 			d.timeline = timeline_new();
+			d.flame = flame_new();
+			d.feed = (struct stack_feed){
+				.flame = d.flame, .stacks = {.counts = true, .only_calls = true}};
 			read_events(&d);
 			rc = draw(&d);
 		}
 	}
-	release_texts(&d);
+	release_details(&d);
 	timeline_release(d.timeline);
 	states_release(&d.states);
 	spans_release(&d.spans);

@@ -193,6 +193,7 @@ int heat_finish(struct heat *h, u64 step_ns)
 	if ((u64)(h->last_ns - g->begin_ns) / g->step_ns >= HEAT_COLUMNS_MOST)
 		return -E2BIG;
 	g->columns = column_of(g, h->last_ns) + 1;
+	g->by_second = h->kind == HEAT_OFFSETS;
 	choose_rows(h);
 	h->counts = xzalloc((size_t)g->columns * g->rows * sizeof(*h->counts));
 	g->counts = h->counts;

@@ -32,6 +32,7 @@ struct heat_options {
 	const char *files; /* the recordings, as report takes them */
 	bool is_unplaced; /* the wall clock is unknown: times count from the first event */
 	const struct flame *flame; /* the stacks of the points; NULL = none */
+	const char *stacks_of; /* the kind of events that have them */
 	u32 columns; /* of text */
 	enum colours colours; /* of text */
 };
@@ -55,6 +56,7 @@ struct heat_grid {
 	s64 begin_ns;
 	u64 step_ns;
 	u32 columns, rows;
+	bool by_second; /* columns are seconds, rows parts of them: time goes up, too */
 	const u64 *counts; /* [column * rows + row], the lowest row first */
 	u64 total, most; /* of a cell */
 	u64 full; /* the count of a full cell; 0 = cells have no maximum */

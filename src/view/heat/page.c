@@ -4,11 +4,12 @@
  * them):
  *
  *	what cells count, the recordings' names, a cell that is full (0: none), the step in ns
- *	how many columns, how many rows
+ *	how many columns, how many rows; 1 if columns are seconds, and rows parts of them
  *	of each column its text; of each row its tick, its text
  *	the cells: column by column, the lowest row first
- *	1 if there are stacks, then: their tree (view/flame/page.c), and of each cell that is not 0
- *	how many stacks, each its frame as the difference to the one before, and its weight
+ *	1 if there are stacks, then: of which events, their tree (view/flame/page.c), and of each
+ *	cell that is not 0 how many stacks, each its frame as the difference to the one before, and
+ *	its weight
  */
 #include "base/escape.h"
 #include "base/vector.h"
@@ -46,6 +47,7 @@ static void add_stacks(const struct heat *h, const struct heat_options *o, struc
 	const struct heat_grid *const g = heat_grid(h);
 	struct cell cell = {.flame = o->flame};
 
+	page_add_text(data, o->stacks_of, strlen(o->stacks_of));
 	flame_page_data(o->flame, o->counted, data);
 	for (u32 column = 0; column < g->columns; column++)
 		for (u32 row = 0; row < g->rows; row++) {
@@ -80,6 +82,7 @@ static void add_data(const struct heat *h, const struct heat_options *o, struct 
 	strbuf_add_leb128(data, g->step_ns);
 	strbuf_add_leb128(data, g->columns);
 	strbuf_add_leb128(data, g->rows);
+	strbuf_add_leb128(data, g->by_second);
 	for (u32 column = 0; column <= g->columns; column++) {
 		strbuf_reset(&text);
 		heat_column_text(h, o, column, &text);

@@ -10,12 +10,12 @@ const RAMPS = [[[254, 236, 206], [253, 174, 97], [215, 72, 39], [90, 10, 50]],
 const DEFAULTS = {from: '', to: '', scale: 'root', search: '', zoom: 0};
 const SCALES = {root: 'Square root', linear: 'Linear', log: 'Logarithm'};
 const KEYS = [['arrows', 'move from cell to cell'], ['Shift and arrows, drag', 'choose a range'],
-	['Enter', 'go to the flame graph of the range'], ['Escape', 'choose nothing'], ['m', 'the fullest cell'],
+	['Enter', 'go to the flame graph of the range, where events have stacks'], ['Escape', 'choose nothing'], ['m', 'the fullest cell'],
 	['c', 'another scale of colours'], ['/', 'search, where there is a flame graph'], ['?', 'these keys']];
 
 function readHeat(reader) {
 	const heat = {counted: reader.text(), files: reader.text(), full: reader.number(), step: reader.number(),
-		columns: reader.number(), rows: reader.number()};
+		columns: reader.number(), rows: reader.number(), bySecond: reader.number()};
 	heat.columnTexts = Array.from({length: heat.columns + 1}, () => reader.text());
 	heat.ticks = [];
 	heat.rowTexts = [];
@@ -27,6 +27,7 @@ function readHeat(reader) {
 	heat.total = heat.counts.reduce((a, b) => a + b, 0);
 	heat.most = heat.counts.reduce((a, b) => Math.max(a, b), 0);
 	if (reader.number()) {
+		heat.stacksOf = reader.text();
 		heat.tree = readTree(reader);
 		heat.stacks = Array.from(heat.counts, count => count ? readStacks(reader) : null);
 	}
@@ -76,15 +77,15 @@ class HeatPage {
 		this.detail = element('div', {className: 'detail', id: 'detail', 'aria-live': 'polite'});
 		const bar = element('div', {className: 'bar', role: 'toolbar'}, element('label', {className: 'soft'}, 'Colours ',
 			this.heat.full ? null : this.scale), this.ramp, this.legend, element('span', {className: 'space'}));
-		this.graph = element('div', {id: 'graph'});
 		if (this.heat.tree) {
+			this.graph = new RangeGraph(this.heat.tree, () => this.keep());
 			this.matched = element('output', {id: 'matched', className: 'soft'});
 			this.search = element('input', {type: 'search', id: 'search', placeholder: 'Search: text or /expression/',
 				'aria-label': 'Search', oninput: () => this.find()});
 			bar.append(this.matched, this.search);
 		}
 		bar.append(element('button', {type: 'button', onclick: () => this.help.showModal()}, 'Keys'));
-		document.getElementById('picture').append(bar, this.box, this.detail, this.graph, this.help);
+		document.getElementById('picture').append(bar, this.box, this.detail, this.graph?.box ?? '', this.help);
 		document.querySelectorAll('#tables table').forEach(sortable);
 	}
 
@@ -94,26 +95,26 @@ class HeatPage {
 		if (!SCALES[this.state.scale])
 			this.state.scale = DEFAULTS.scale;
 		this.scale.value = this.state.scale;
-		if (this.search)
+		if (this.graph) {
 			this.search.value = this.state.search;
+			this.graph.zoom = Number(this.state.zoom);
+		}
 		const from = cell(this.state.from), to = cell(this.state.to);
 		this.choose(from, from < 0 || to < 0 ? from : to);
 	}
 
 	keep() {
+		if (this.graph)
+			this.state.zoom = this.graph.zoom;
 		fragment.set(this.state, DEFAULTS);
 	}
 
 	/* ---- what is chosen ---- */
 
-	get byTime() {
-		return Boolean(this.heat.tree);
-	}
-
 	isChosen(cell) {
 		if (this.from < 0)
 			return false;
-		if (this.byTime)
+		if (this.heat.bySecond)
 			return cell >= Math.min(this.from, this.to) && cell <= Math.max(this.from, this.to);
 		const {rows} = this.heat, column = Math.floor(cell / rows), row = cell % rows, [c0, c1, r0, r1] = this.bounds();
 		return column >= c0 && column <= c1 && row >= r0 && row <= r1;
@@ -148,11 +149,18 @@ class HeatPage {
 
 	where() {
 		const {rows, columnTexts, rowTexts} = this.heat, a = Math.min(this.from, this.to), b = Math.max(this.from, this.to);
-		if (this.byTime && a !== b)
+		if (this.heat.bySecond && a !== b)
 			return `${columnTexts[Math.floor(a / rows)]}, ${rowTexts[a % rows]}  to  ${columnTexts[Math.floor(b / rows)]}, ${rowTexts[b % rows]}`;
 		const [c0, c1, r0, r1] = this.bounds();
 		const between = (x, y) => x === y ? x : `${x}  to  ${y}`;
 		return `${columnTexts[c0]} to ${columnTexts[c1 + 1]}, ${between(rowTexts[r0], rowTexts[r1])}`;
+	}
+
+	/* When it begins and ends, as report takes it. */
+	times() {
+		const {rows, columnTexts, bySecond} = this.heat, [c0, c1] = this.bounds();
+		const at = cell => `${columnTexts[Math.floor(cell / rows)]}.${String(1000 / rows * (cell % rows)).padStart(3, '0')}`;
+		return bySecond ? [at(Math.min(this.from, this.to)), at(Math.max(this.from, this.to) + 1)] : [columnTexts[c0], columnTexts[c1 + 1]];
 	}
 
 	describe() {
@@ -163,15 +171,16 @@ class HeatPage {
 			this.canvas.setAttribute('aria-label', `${grouped(heat.total)} ${unit}; arrow keys go from cell to cell`);
 			return;
 		}
-		const sum = this.sum(), [c0, c1] = this.bounds();
+		const sum = this.sum();
 		const words = [`${grouped(sum)} ${unit}`, `${percent(sum, heat.total)} of all`];
 		if (heat.full && this.from === this.to)
 			words.push(`${percent(sum, heat.full)} of the cell`);
-		else if (!this.byTime)
+		else if (!this.heat.bySecond)
 			words.push(this.above());
-		const command = `pantrace report -b '${heat.columnTexts[c0]}' -E '${heat.columnTexts[c1 + 1]}' ${heat.files}`;
+		const [begin, end] = this.times(), options = `-b '${begin}' -E '${end}' ${heat.files}`;
 		this.detail.replaceChildren(element('b', {}, this.where()), element('br', {}), words.filter(Boolean).join(', '),
-			element('br', {}), heat.columnTexts[0].startsWith('+') ? '' : element('code', {className: 'soft'}, visible(command)));
+			...heat.columnTexts[0].startsWith('+') ? [] : ['report', 'view'].flatMap(command =>
+				[element('br', {}), element('code', {className: 'soft'}, visible(`pantrace ${command} ${options}`))]));
 		this.canvas.setAttribute('aria-label', `${this.where()}: ${words.join(', ')}`);
 	}
 
@@ -269,44 +278,21 @@ class HeatPage {
 	/* ---- the flame graph of what is chosen ---- */
 
 	drawGraph() {
-		if (!this.heat.tree)
+		const {tree, stacks, stacksOf} = this.heat, all = this.from < 0;
+		if (!tree)
 			return;
-		const t = this.heat.tree, all = this.from < 0;
-		const self = new BigUint64Array(t.count);
-		for (let cell = 0; cell < this.heat.stacks.length; cell++) {
-			const stacks = this.heat.stacks[cell];
-			if (!stacks || !(all || this.isChosen(cell)))
-				continue;
-			for (let i = 0; i < stacks.length; i += 2)
-				self[stacks[i]] += BigInt(stacks[i + 1]);
+		const self = new BigUint64Array(tree.count);
+		for (let cell = 0; cell < stacks.length; cell++) {
+			const of = all || this.isChosen(cell) ? stacks[cell] ?? [] : [];
+			for (let i = 0; i < of.length; i += 2)
+				self[of[i]] += BigInt(of[i + 1]);
 		}
-		const tree = finishTree({unit: t.unit, names: t.names, name: t.name, kind: t.kind, depth: t.depth, self, old: null});
-		this.told = element('div', {className: 'detail', 'aria-live': 'polite'});
-		this.drawing = new Drawing(tree, {up: false, whole: {now: tree.total[0], old: 0},
-			tell: (d, i) => this.tell(d.tree, i), zoomed: (d, i) => {
-				this.state.zoom = i;
-				this.keep();
-			}});
-		this.graph.replaceChildren(element('h2', {}, all ? 'Stacks of all' : 'Stacks of the range'), this.drawing.box, this.told);
-		this.drawing.resize();
-		this.tell(tree, 0);
-		const zoom = Number(this.state.zoom);
-		if (zoom > 0 && zoom < tree.count && tree.total[zoom])
-			this.drawing.zoomTo(zoom);
+		this.graph.show(`Stacks of ${stacksOf}, ${all ? 'all' : 'in the range'}`, self);
 		this.find();
 	}
 
-	tell(tree, i) {
-		this.told.replaceChildren(element('b', {}, visible(tree.names[tree.name[i]])), element('br', {}),
-			`${grouped(tree.exact[i])} ${tree.unit}, ${percent(tree.total[i], tree.total[0])} of the range`);
-	}
-
 	find() {
-		const t = this.drawing.tree, test = matcher(this.search.value), names = test && t.names.map(test);
-		const sum = names ? matchedWeight(t, names) : 0;
-		this.drawing.test = names;
-		this.drawing.draw();
-		this.matched.value = names ? `matched: ${percent(sum, t.total[0])}` : this.search.value ? 'no expression' : '';
+		this.matched.value = this.graph.find(this.search.value);
 		this.state.search = this.search.value;
 		this.keep();
 	}
@@ -363,10 +349,9 @@ class HeatPage {
 	}
 
 	onKey(event) {
-		if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches('input, dialog *, select'))
+		if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.target.matches('input, dialog *, select'))
 			return;
-		const inGraph = this.drawing && event.target === this.drawing.canvas;
-		const keys = {'?': () => this.help.showModal(), m: () => {
+		const keys = {'?': () => this.help.showModal(), Escape: () => this.choose(-1, -1), m: () => {
 			const cell = this.heat.counts.indexOf(this.heat.most);
 			this.choose(cell, cell);
 		}, c: () => {
@@ -375,15 +360,10 @@ class HeatPage {
 			this.draw();
 			this.keep();
 		}};
-		if (this.search)
+		if (this.graph) {
 			keys['/'] = () => this.search.focus();
-		if (!inGraph)
-			keys.Escape = () => this.choose(-1, -1);
-		if (!inGraph && this.drawing)
-			keys.Enter = () => {
-				this.drawing.canvas.focus();
-				this.graph.scrollIntoView();
-			};
+			keys.Enter = () => this.graph.focus();
+		}
 		if (!keys[event.key])
 			return;
 		event.preventDefault();

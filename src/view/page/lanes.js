@@ -104,6 +104,7 @@ function readTimeline(reader) {
 		reader.at += length;
 		return [reader.at - length, reader.at];
 	}) : null;
+	t.stacks = reader.number() ? {tree: readTree(reader), frame: reader.column(t.events.count)} : null;
 	t.reader = reader;
 	t.part = reader.number() ? readPart(reader, t) : null;
 	t.last = t.part ? t.part.last : t.events.time[t.events.count - 1];

@@ -398,3 +398,51 @@ class Drawing {
 		this.draw();
 	}
 }
+
+/* The flame graph of a part of a recording. `changed` is called when another frame is zoomed to. */
+class RangeGraph {
+	constructor(tree, changed) {
+		Object.assign(this, {tree, zoom: 0});
+		this.told = element('div', {className: 'detail', 'aria-live': 'polite'});
+		this.title = element('h2', {});
+		this.drawing = new Drawing(tree, {up: false, whole: {}, tell: (_, i) => this.tell(i), zoomed: (_, i) => {
+			this.zoom = i;
+			changed();
+		}});
+		this.box = element('section', {id: 'graph'}, this.title, this.drawing.box, this.told);
+	}
+
+	get canvas() {
+		return this.drawing.canvas;
+	}
+
+	/* self: what each frame of the tree weighs itself in this part, as a BigUint64Array */
+	show(title, self) {
+		const {names, name, kind, depth, unit} = this.tree, d = this.drawing;
+		d.tree = finishTree({names, name, kind, depth, unit, self, old: null});
+		this.title.textContent = visible(title);
+		this.zoom = this.zoom > 0 && d.tree.total[this.zoom] ? this.zoom : 0;
+		d.zoom = d.at = this.zoom;
+		this.tell(this.zoom);
+		d.resize();
+	}
+
+	/* Marks the frames that match; returns what is told of them. */
+	find(search) {
+		const d = this.drawing, test = matcher(search), names = test && d.tree.names.map(test);
+		d.test = names;
+		d.draw();
+		return names ? `matched: ${percent(matchedWeight(d.tree, names), d.tree.total[0])}` : search ? 'no expression' : '';
+	}
+
+	tell(i) {
+		const {tree} = this.drawing;
+		this.told.replaceChildren(element('b', {}, visible(tree.names[tree.name[i]])), element('br', {}),
+			`${grouped(tree.exact[i])} ${tree.unit}, ${percent(tree.total[i], tree.total[0])} of the range`);
+	}
+
+	focus() {
+		this.canvas.focus();
+		this.box.scrollIntoView();
+	}
+}

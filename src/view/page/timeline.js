@@ -2,14 +2,14 @@
 /* The page of a time line: rows on a canvas, a list of events in step with it, and tables below. */
 const AXIS = 30, PITCH = 20, BAR = 14, SLICE = 13, COUNTER = 34, LIST_ROWS = 14, ARROWS_MOST = 400;
 const LEAST_SPAN = 20; /* ns: no zoom goes further */
-const DEFAULTS = {from: 0, span: 0, row: '', sel: '', a: '', b: '', search: '', rows: '', order: 'use', path: '', only: '', match: ''};
+const DEFAULTS = {from: 0, span: 0, row: '', sel: '', a: '', b: '', search: '', rows: '', order: 'use', path: '', only: '', match: '', flame: '', zoom: 0};
 const STACKED = [RUNS, WOKEN, PREEMPTED, BLOCKED, STOPPED];
 const ORDERS = {use: 'Time on CPUs', name: 'Name', number: 'Number', begin: 'First seen'};
 const LINKS = {flame: 'Flame graph', heatmap: 'Heat map'};
 const KEYS = [['\u2190 \u2192', 'pan'], ['+ \u2212, wheel with Ctrl, pinch', 'zoom'], ['0, Home', 'all'],
 	['\u2191 \u2193', 'row above, below'], ['Shift and \u2190 \u2192', 'event before, after in the row'],
 	['Enter, double click', 'zoom to what is selected'], ['a, b', 'marker A, B: at the pointer, or what is selected'],
-	['Shift and drag', 'markers A and B'], ['z', 'zoom from A to B'], ['c', 'critical path of the wake-up before'],
+	['Shift and drag', 'markers A and B'], ['z', 'zoom from A to B'], ['c', 'critical path of the wake-up before'], ['g', 'flame graph, where events have stacks'],
 	['/', 'search: text, /expression/, or a condition as of report -w, comm == "make" && cpu != 0'], ['n, p', 'next match, match before'], ['f', 'filter of rows: text, /expression/, or a condition on comm, tid and pid, or on cpu'], ['Escape', 'select nothing, no markers'],
 	['?', 'these keys']];
 
@@ -106,7 +106,8 @@ class TimelinePage {
 		/* of what is selected or between A and B, else of what is in view */
 		this.links = isServed ? ['flame', 'heatmap'].map(name => element('a', {id: name, target: '_blank', rel: 'noopener',
 			onfocus: e => this.link(e.target), onpointerenter: e => this.link(e.target), onclick: e => this.link(e.target)}, LINKS[name])) : [];
-		this.links.forEach(a => this.link(a));
+		if (this.data.stacks)
+			this.buildGraph();
 		this.pathButton = button('path', 'Critical path', () => this.togglePath(), 'of the wake-up before what is selected');
 		this.help = element('dialog', {}, element('table', {}, element('tbody', {}, ...KEYS.map(([key, what]) =>
 			element('tr', {}, element('td', {}, key), element('td', {}, what))))),
@@ -123,10 +124,10 @@ class TimelinePage {
 			element('div', {className: 'bar', role: 'toolbar'}, button('out', '\u2212', () => this.zoom(2), 'zoom out'),
 				button('in', '+', () => this.zoom(0.5), 'zoom in'), button('all', 'Show all', () => this.look(0, 0)),
 				button('setA', 'A', () => this.mark('a'), 'marker A at what is selected'),
-				button('setB', 'B', () => this.mark('b'), 'marker B at what is selected'), this.markers, this.pathButton, ...this.links,
+				button('setB', 'B', () => this.mark('b'), 'marker B at what is selected'), this.markers, this.pathButton, this.graphButton ?? '', ...this.links,
 				element('span', {className: 'space'}), this.note, this.matched, this.search, this.filter,
 				element('label', {className: 'soft'}, 'Order ', this.order), button('keys', 'Keys', () => this.help.showModal())),
-			this.legend(), this.box, this.detail, this.buildList(), this.help);
+			this.legend(), this.box, this.detail, this.graph?.box ?? '', this.buildList(), this.help);
 		document.querySelectorAll('#tables table').forEach(table => this.linkTable(table));
 	}
 
@@ -183,6 +184,7 @@ class TimelinePage {
 		s.b = number(s.b, t.last);
 		s.row = t.rows.has(s.row) ? s.row : '';
 		s.order = ORDERS[s.order] ? s.order : DEFAULTS.order;
+		this.restoreGraph();
 		this.order.value = s.order;
 		this.filter.value = s.rows;
 		this.search.value = s.search;
@@ -194,10 +196,12 @@ class TimelinePage {
 		this.arrange();
 		this.choosePath();
 		this.describe();
+		this.drawGraph();
 	}
 
 	keep() {
 		const s = this.state, t = this.data, isAll = this.from === 0 && this.span >= this.data.last;
+		s.zoom = this.graph ? this.graph.zoom : 0;
 		s.from = isAll ? 0 : Math.round(this.from);
 		s.span = isAll ? 0 : Math.round(this.span);
 		fragment.set({...s, sel: s.sel === '' ? '' : t.part ? t.part.numbers[s.sel] : s.sel}, DEFAULTS);
@@ -489,6 +493,7 @@ class TimelinePage {
 			...(this.path ? [element('ol', {id: 'steps'}, ...this.pathWords().map(text => element('li', {}, visible(text))))] : []));
 		this.canvas.setAttribute('aria-label', visible(`${title}: ${words.join(', ')}`));
 		const at = key => s[key] === '' ? '' : `${key.toUpperCase()} ${this.timeText(s[key])}`;
+		this.links.forEach(a => this.link(a));
 		this.markers.value = [at('a'), at('b'), s.a !== '' && s.b !== '' ? `B\u2212A ${duration(s.b - s.a)}` : ''].filter(Boolean).join('   ');
 	}
 
@@ -498,12 +503,73 @@ class TimelinePage {
 			...path.steps.map(step => `by ${t.threadName(step.thread)}, itself awake for ${duration(step.to - step.from)}`), path.end];
 	}
 
+	/* What other pictures are of: [from, to, row]: what is selected, or what lies between A and B, or what is in view. */
+	range() {
+		const {a, b, row} = this.state, found = this.selected();
+		const range = found ? [found.lane.from(found.i), found.lane.to(found.i)] : a !== '' && b !== '' ? [a, b].sort((x, y) => x - y)
+			: [Math.floor(this.from), Math.ceil(this.from + this.span)];
+		return [...range, this.data.rows.get(row)];
+	}
+
 	/* Another picture: of the selected thread, if there is one. */
 	link(a) {
-		const {a: from, b: to} = this.state ?? {a: '', b: ''}, row = this.data.rows.get(this.state?.row), found = this.state && this.selected();
-		const range = found ? [found.lane.from(found.i), found.lane.to(found.i)] : from !== '' && to !== '' ? [from, to].sort((x, y) => x - y)
-			: [this.from ?? 0, (this.from ?? 0) + (this.span ?? this.data.last)];
-		a.href = `${a.id}?from=${Math.floor(range[0])}&to=${Math.ceil(range[1])}${row?.isThread ? '&thread=' + row.index : ''}`;
+		const [from, to, row] = this.range();
+		a.href = `${a.id}?from=${from}&to=${to}${row?.isThread ? '&thread=' + row.index : ''}`;
+	}
+
+	/* ---- the flame graph of it, where the page has the stacks ---- */
+
+	/* Which kinds of events have stacks, those with the most first. */
+	buildGraph() {
+		const {stacks, events, kinds, names} = this.data, counts = new Uint32Array(kinds.count);
+		events.kind.forEach((kind, i) => counts[kind] += stacks.frame[i] > 0);
+		const of = [...counts.keys()].filter(kind => counts[kind]).sort((x, y) => counts[y] - counts[x]);
+		this.graph = new RangeGraph(stacks.tree, () => this.keep());
+		this.stacksOf = element('select', {id: 'stacksOf', 'aria-label': 'Events whose stacks are drawn', onchange: () => this.openGraph(this.stacksOf.value)},
+			...of.map(kind => element('option', {value: kind}, `${visible(names[kinds.name[kind]])} (${grouped(counts[kind])})`)));
+		this.graphButton = element('button', {type: 'button', id: 'flame', onclick: () => this.toggleGraph()}, 'Flame graph');
+		this.graph.title.after(this.stacksOf);
+	}
+
+	restoreGraph() {
+		const s = this.state, kinds = [...this.stacksOf?.options ?? []].map(option => option.value);
+		s.flame = kinds.includes(s.flame) ? s.flame : '';
+		if (!this.graph)
+			return;
+		this.graph.zoom = Number(s.zoom);
+		this.stacksOf.value = s.flame || kinds[0];
+		this.drawn = '';
+	}
+
+	toggleGraph() {
+		this.openGraph(this.state.flame === '' ? this.stacksOf.value : '');
+		if (this.state.flame !== '')
+			this.graph.focus();
+	}
+
+	/* kind: '' closes it */
+	openGraph(kind) {
+		this.state.flame = kind;
+		this.drawGraph();
+		this.later();
+	}
+
+	drawGraph() {
+		const {graph, state: s} = this, {stacks, events} = this.data;
+		if (!graph)
+			return;
+		graph.box.hidden = s.flame === '';
+		this.graphButton.setAttribute('aria-pressed', s.flame !== '');
+		const [from, to, row] = this.range(), key = [s.flame, from, to, row?.id].join();
+		if (s.flame === '' || key === this.drawn)
+			return;
+		this.drawn = key;
+		const self = new BigUint64Array(stacks.tree.count), kind = Number(s.flame);
+		const isIn = !row || row.points ? () => true : row.isThread ? i => events.thread[i] === row.index + 1 : i => events.cpu[i] === row.index + 1;
+		for (let i = firstThat(0, events.count, k => events.time[k] >= from); i < events.count && events.time[i] <= to; i++)
+			if (stacks.frame[i] && events.kind[i] === kind && isIn(i))
+				self[stacks.frame[i] - 1]++;
+		graph.show(`Stacks of ${row && !row.points ? row.label : 'all'}, ${this.timeText(from)} to ${this.timeText(to)}`, self);
 	}
 
 	/* ---- the view ---- */
@@ -559,6 +625,7 @@ class TimelinePage {
 		this.canvas.style.height = this.height + 'px';
 		this.spacer.style.height = Math.max(0, this.total + AXIS - this.height) + 'px';
 		this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+		this.draw(); /* at once: paper waits for no next frame */
 		this.later();
 	}
 
@@ -572,7 +639,10 @@ class TimelinePage {
 		});
 		/* browsers refuse addresses that change with every frame */
 		clearTimeout(this.keeping);
-		this.keeping = setTimeout(() => this.keep(), 100);
+		this.keeping = setTimeout(() => {
+			this.drawGraph();
+			this.keep();
+		}, 100);
 	}
 
 	/* ---- drawing ---- */
@@ -1042,7 +1112,7 @@ class TimelinePage {
 	}
 
 	onKey(event) {
-		if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches('input, select, dialog *'))
+		if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.target.matches('input, select, dialog *'))
 			return;
 		const pointed = this.canvas.matches(':hover') && this.pointer >= this.left ? this.time(this.pointer) : undefined;
 		const pan = part => event.shiftKey ? this.nextInRow(Math.sign(part)) : this.look(this.from + part * this.span, this.span);
@@ -1050,7 +1120,7 @@ class TimelinePage {
 			'+': () => this.zoom(0.5), '=': () => this.zoom(0.5), '-': () => this.zoom(2), 0: () => this.look(0, 0), Home: () => this.look(0, 0),
 			Enter: () => this.zoomToSelected(), a: () => this.mark('a', pointed), b: () => this.mark('b', pointed),
 			z: () => this.state.a !== '' && this.state.b !== '' && this.look(Math.min(this.state.a, this.state.b), Math.abs(this.state.b - this.state.a)),
-			c: () => this.togglePath(), '/': () => this.search.focus(), f: () => this.filter.focus(), n: () => this.nextMatch(1), p: () => this.nextMatch(-1),
+			c: () => this.togglePath(), g: () => this.graph && this.toggleGraph(), '/': () => this.search.focus(), f: () => this.filter.focus(), n: () => this.nextMatch(1), p: () => this.nextMatch(-1),
 			'?': () => this.help.showModal(), Escape: () => {
 				Object.assign(this.state, {a: '', b: '', path: ''});
 				this.choosePath();

@@ -18,12 +18,14 @@
  *	counters: event, name, value
  *	losses: event
  *	1 and a text of each event, or 0
+ *	1, a tree of stacks (view/flame/page.c) and of each event its frame + 1, or 0
  *	1 and what part.c tells of a part of a time line, or 0
  */
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/escape.h"
+#include "view/flame/flame.h"
 #include "view/page/page.h"
 #include "view/timeline/internal.h"
 
@@ -84,6 +86,19 @@ static void add_slices(const struct timeline *t, struct strbuf *data)
 	ADD_COLUMN(data, t->slices, strbuf_add_leb128, i->depth);
 }
 
+static void add_stacks(const struct timeline *t, const struct timeline_options *o,
+		       struct strbuf *data)
+{
+	strbuf_add_leb128(data, o->flame != NULL);
+	if (!o->flame)
+		return;
+	flame_page_data(o->flame, "events", data);
+	for (size_t i = 0; i < t->events.len; i++)
+		strbuf_add_leb128(data, o->stacks[i] == TIMELINE_NONE
+						? 0
+						: flame_node_of_stack(o->flame, o->stacks[i]) + 1);
+}
+
 void timeline_page_data(const struct timeline *t, const struct timeline *whole,
 			const struct timeline_options *o, struct strbuf *data)
 {
@@ -119,6 +134,7 @@ void timeline_page_data(const struct timeline *t, const struct timeline *whole,
 	strbuf_add_leb128(data, o->texts != NULL);
 	for (size_t i = 0; o->texts && i < t->events.len; i++)
 		page_add_text(data, o->texts[i].data, o->texts[i].len);
+	add_stacks(t, o, data);
 }
 
 /* ---- tables ---- */

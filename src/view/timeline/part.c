@@ -328,6 +328,7 @@ void timeline_part(const struct timeline *t, const struct timeline_options *o,
 	memset(&p.t.losses, 0, sizeof(p.t.losses));
 	(p.is_coarse ? collect_losses : collect)(&p);
 	options.texts = NULL;
+	options.flame = NULL;
 	timeline_page_data(&p.t, t, &options, data);
 	strbuf_add_leb128(data, 1);
 	add_part(&p, data);

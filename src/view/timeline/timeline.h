@@ -73,6 +73,9 @@ struct timeline_options {
 	enum colours colours; /* of text */
 	/* the event's fields as text, for lists of events; NULL = none are shown */
 	const struct strbuf *texts; /* [event] */
+	/* the events' stacks, for flame graphs of what is selected; NULL = none are shown */
+	const struct flame *flame;
+	const u32 *stacks; /* [event]: the number that flame_last() gave, or TIMELINE_NONE */
 };
 
 struct timeline *timeline_new(void);
