@@ -200,6 +200,8 @@ struct recordings_options {
 	struct string_list files; /* directories where programs' files are looked for */
 	/* NULL = on the time line; "" = as the recording's own tool shows it; a reader's style */
 	const char *style;
+	/* as that tool prints them, events that were recorded late come late */
+	bool tool_order;
 	const char *clock; /* that kernel events were recorded with; NULL = as they say */
 	u64 tsc_hz; /* of the clock x86-tsc; 0 = as recordings say */
 	/* where nothing says when its clock began, its times stay as recorded: of one alone */

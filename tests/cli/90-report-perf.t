@@ -118,6 +118,38 @@ is "$rc" "$([ "${lost:-0}" -gt 0 ] && echo 3 || echo 0)" "lost events: exit code
 [ $((kept + ${lost:-0})) -ge 800000 ] && [ $((kept + ${lost:-0})) -lt 801000 ]
 ok "kept and lost are what was produced: $kept + ${lost:-0}"
 
+# Rounds that perf ended too early: an event comes after later ones have gone. What perf script shows late, and counts, is in its place elsewhere.
+rounds() # FILE ITEM...: a perf.data of samples at these times, in us; round: the end of a round; N*T: N samples at T
+{
+	python3 -c '
+import struct, sys
+def record(kind, body=b""):
+    return struct.pack("<IHH", kind, 2 if kind == 9 else 0, 8 + len(body)) + body
+data = b""
+for item in sys.argv[2:]:
+    n, _, time = item.rpartition("*")
+    data += record(68) if item == "round" else record(9, struct.pack("<QIIQQ", 0x1000, 7, 7, int(time) * 1000, 0)) * int(n or 1)
+attr = struct.pack("<IIQQQQQ", 1, 128, 0, 1, 1 | 2 | 4 | 128, 0, 1 << 18).ljust(128, b"\0")
+with open(sys.argv[1], "wb") as to:
+    to.write(b"PERFILE2" + struct.pack("<12Q", 104, 144, 104, 144, 248, len(data), *[0] * 6) + attr + struct.pack("<QQ", 0, 0) + data)' "$@"
+}
+event_times() { grep -o '[0-9]*\.[0-9]*:' | tr '\n' ' '; }
+
+rounds late.data 10 20 round 30 40 round 50 round round 25 60 round 70
+run report late.data
+is "$(printf '%s\n' "$out" | event_times)" "$(perf script -i late.data -F comm,tid,time,event 2>/dev/null | event_times)" "late events come where perf script has them"
+like "$err" '1 records are out of order' "and are told, as perf tells them ($(perf script -i late.data 2>&1 >/dev/null | grep 'out of order'))"
+run convert late.data late.csv
+is "$rc:$(cut -d, -f1 late.csv | tail -n +2 | sort -c && echo sorted)" "0:sorted" "elsewhere they are in their place"
+unlike "$err" "out of order" "and nothing is said"
+rounds later.data 10 round 120000*30 round 120000*40 round 25 round 50
+run convert later.data later.csv
+like "$err" 'WARNING: .*: 1 records are out of order' "what is later than a few MB is told"
+rounds endless.data 30 20 10 50 40
+is "$("$pantrace" report endless.data | event_times)" "$(perf script -i endless.data -F comm,tid,time,event 2>/dev/null | event_times)" "without rounds all are in order"
+rounds far.data 10 18446744073709551 round 30 round 20 round
+is "$("$pantrace" report far.data | event_times)" "$(perf script -i far.data -F comm,tid,time,event 2>/dev/null | event_times)" "a time as large as there is"
+
 # what is none, or no longer
 for n in 3 20 103 400 2000; do
 	head -c $n tracepoints >cut

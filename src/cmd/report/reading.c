@@ -291,6 +291,7 @@ enum exit_code reading_run(struct reading *r, const struct asked *asked, char **
 		.events = a->selection.events,
 		.files = a->opening.files,
 		.style = asked->style,
+		.tool_order = asked->style && !asked->row,
 		.clock = a->opening.clock,
 		.tsc_hz = opening_tsc_hz(&a->opening),
 		.live = a->live,

@@ -191,6 +191,7 @@ void perf_data_close(struct perf_data *p)
 	if (!p)
 		return;
 	perf_records_release(p);
+	perf_order_release(&p->order);
 	hashmap_release(&p->build_ids);
 	trace_dat_close(p->formats);
 	vector_free(&p->kinds);

@@ -18,7 +18,7 @@ struct perf_id {
 
 /* A record that waits for its turn. */
 struct perf_pending {
-	u64 time, order;
+	u64 time; /* 0: it has none, and goes before all that wait */
 	size_t at; /* in held */
 	u32 kind;
 };
@@ -26,6 +26,33 @@ struct perf_pending {
 struct bytes {
 	u8 *data;
 	size_t len, cap, pos; /* pos: read so far */
+};
+
+struct perf_head {
+	u32 type;
+	u16 misc, size;
+};
+
+static inline struct perf_head perf_head_of(const u8 *data)
+{
+	struct perf_head h;
+
+	memcpy(&h, data, sizeof(h));
+	return h;
+}
+
+/* Records that are held back until nothing older can come. */
+struct perf_order {
+	struct bytes held; /* as they were read; `gone` bytes of it are needed no more */
+	size_t gone;
+	VECTOR(struct perf_pending) pending; /* in order up to `ready`; before `next` they went */
+	VECTOR(struct perf_pending) spare; /* for sorting, as runs */
+	VECTOR(size_t) runs;
+	size_t next, ready;
+	u64 round_last, round_bytes; /* the latest time of the round before; bytes of this one */
+	u64 latest, given; /* times: of what was read, of what may go or went */
+	u64 late; /* so many came after they should have gone */
+	bool as_perf, ended;
 };
 
 struct perf_data {
@@ -54,13 +81,7 @@ struct perf_data {
 	struct ZSTD_DCtx_s *unpacker;
 	struct bytes packed, unpacked;
 	bool has_more; /* of what was taken already */
-	/* records held back: those before `ready` may go */
-	struct bytes held;
-	VECTOR(struct perf_pending) pending;
-	size_t next, ready;
-	u64 round_last; /* the latest time of the round before */
-	u64 latest, order;
-	bool ended;
+	struct perf_order order;
 	u64 unknown, aux, counters;
 	u32 unknown_type;
 };
@@ -80,6 +101,14 @@ void perf_formats(struct perf_data *p, const void *data, size_t size);
 void perf_name_kinds(struct perf_data *p);
 /* The kind of this id; 0 if it is unknown. */
 u32 perf_kind_of(struct perf_data *p, u64 id);
+/* Room for n more at the end; what was read is given up. */
+u8 *perf_room(struct bytes *b, size_t n);
+/*
+ * The next record of the kernel, or the end of a round, valid until the next call; NULL: the end,
+ * or damage, which is told.
+ */
+const u8 *perf_raw_record(struct perf_data *p);
 void perf_records_release(struct perf_data *p);
+void perf_order_release(struct perf_order *o);
 
 #endif

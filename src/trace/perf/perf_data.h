@@ -12,7 +12,8 @@
  *	    from 64 on are perf's own. Of a pipe attrs, features and formats are such records, too.
  *
  * Records of a CPU are in order, those of several are not. "Finished round" says that nothing older
- * comes than what was there at the one before: perf_data_next() holds records back until then.
+ * comes than what was there at the one before: perf_data_next() holds records back until then, and
+ * somewhat longer, as it is not always so (order.c).
  */
 #ifndef PANTRACE_TRACE_PERF_PERF_DATA_H
 #define PANTRACE_TRACE_PERF_PERF_DATA_H
@@ -61,11 +62,15 @@ bool perf_data_is(const void *head, size_t len);
 /* Reads what stands before the events. 0 or -errno with a diagnostic. */
 int perf_data_open(const char *path, struct diag *d, struct perf_data **ret);
 void perf_data_close(struct perf_data *p);
+/* Before the first record: in the order of perf script, which believes "finished round". */
+void perf_data_as_perf(struct perf_data *p);
 /*
  * The next record of the kernel, by time; valid until the next call. False: the end, or damage,
  * which is told once.
  */
 bool perf_data_next(struct perf_data *p, struct perf_record *ret);
+/* Records so far that came after later ones had gone. */
+u64 perf_data_late(const struct perf_data *p);
 
 size_t perf_data_kinds(const struct perf_data *p);
 struct perf_kind *perf_data_kind(const struct perf_data *p, size_t i);

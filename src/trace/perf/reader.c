@@ -378,7 +378,7 @@ static int perf_print(struct recording *r, struct ctf_printer *printer)
 static void perf_loss(struct recording *r, struct diag *d, struct recording_loss *ret)
 {
 	const struct perf_recording *const p = perf_of(r);
-	const u64 mappings = perf_machine_left_out(p->machine);
+	const u64 mappings = perf_machine_left_out(p->machine), late = perf_data_late(p->data);
 
 	ret->events +=
 		p->counts_by_event ? MAX(p->lost, p->lost_samples) : p->lost + p->lost_samples;
@@ -394,6 +394,11 @@ static void perf_loss(struct recording *r, struct diag *d, struct recording_loss
 	if (mappings)
 		diag_error(d, NO_SPAN, "%s: %" PRIu64 " mappings were left out: there are too many",
 			   r->path, mappings);
+	if (late)
+		diag_warning(d, NO_SPAN,
+			     "%s: %" PRIu64 " records are out of order: they were recorded after "
+			     "later ones",
+			     r->path, late);
 	perf_data_left_out(p->data, d);
 }
 
@@ -511,6 +516,8 @@ static int perf_open(struct recordings *all, const char *path, struct diag *d,
 		perf_close(&p->recording);
 		return rc;
 	}
+	if (o->tool_order)
+		perf_data_as_perf(p->data);
 	p->machine = perf_machine_new(p->data, &machine);
 	p->script.text = (struct strbuf)STRBUF_INIT;
 	p->script.values = o->locals;
