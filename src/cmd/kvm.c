@@ -25,7 +25,7 @@ static const struct row {
 	 cmd_report,
 	 {"report", "--exits"}},
 	{"vcpus",
-	 "the time of each virtual CPU: in the guest, in the host for it, halted, waiting for whom",
+	 "where the time of each virtual CPU goes: guest, host, halted, waiting, and for what",
 	 cmd_report,
 	 {"report", "--vcpus"}},
 	{"faults",
@@ -37,7 +37,7 @@ static const struct row {
 	 cmd_report,
 	 {"report", "--top=vector", "-e", "kvm:kvm_inj_virq"}},
 	{"record",
-	 "record what the others are made of",
+	 "record what the other commands need",
 	 cmd_record,
 	 {"record", "-a", "-e", "kvm:*", "-e", "sched:sched_switch", "-e", "sched:sched_waking"}},
 };
@@ -52,25 +52,24 @@ static const struct command_spec spec = {
 	.synopsis = "COMMAND [options of report or record] [RECORDING | -- COMMAND...]",
 	.summary = "virtual machines seen from the host: exits, virtual CPUs, faults, interrupts",
 	.examples =
-		"pantrace kvm exits                # of all guests here, until Ctrl-C\n"
+		"pantrace kvm exits                # all guests here, until Ctrl-C\n"
 		"pantrace kvm vcpus -d 5           # where the time of virtual CPUs goes, for 5 "
 		"seconds\n"
-		"pantrace kvm exits --per-task -p 4711   # of one QEMU, each virtual CPU\n"
+		"pantrace kvm exits --per-task -p 4711   # one QEMU, each virtual CPU\n"
 		"pantrace kvm record -d 10 -o kvm.dat    # for later\n"
-		"pantrace kvm exits kvm.dat        # of what was recorded; trace-cmd's and perf's, "
-		"too\n"
+		"pantrace kvm exits kvm.dat        # from a recording, also trace-cmd's and perf's\n"
 		"pantrace kvm faults kvm.dat\n"
 		"pantrace kvm stat report kvm.dat  # perf's words: stat live, stat record, stat "
 		"report\n",
 	.details =
-		"Commands: exits, vcpus, faults, interrupts (options of `pantrace report`), and "
-		"record (options of `pantrace record`). Without further words a table is of what "
-		"all guests of this machine do until Ctrl-C.\n\n"
-		"exits: how often a virtual CPU left its guest, and how long the host took until "
-		"it entered again, as perf kvm stat counts it.\n\n"
-		"vcpus: the time in the guest, in the host on its behalf, halted, asleep, and "
-		"waiting for a CPU that somebody else had: for whom, is said below the table.\n\n"
-		"Guests on the time line beside their host: `pantrace record --guest`.",
+		"Commands: exits, vcpus, faults and interrupts take the options of `pantrace report`, "
+		"record those of `pantrace record`. Without arguments, a table covers all guests of "
+		"this machine until Ctrl-C.\n\n"
+		"exits: how often virtual CPUs left their guest, and how long the host took until "
+		"they entered again, as perf kvm stat counts it.\n\n"
+		"vcpus: time in the guest, in the host on its behalf, halted, asleep, and waiting for "
+		"a CPU; below the table, who had the CPU meanwhile.\n\n"
+		"`pantrace record --guest` shows guests and their host on one time line.",
 	.options = options_none,
 };
 

@@ -29,34 +29,32 @@ static const struct command_spec spec = {
 	.name = "agent",
 	.synopsis = "[options] [WHERE]",
 	.summary = "record, and run scripts, in a guest or on any other machine, for a host",
-	.examples =
-		"pantrace agent                          # in the guest: at its virtio-serial "
-		"port, or at vsock\n"
-		"pantrace record --guest /run/vm1.sock -e 'sched:*' -d 5   # on the host, by the "
-		"port\n"
-		"pantrace record -e 'kvm:*' --guest 3 -e 'sched:*' -d 5    # host and guest, by "
-		"vsock CID 3\n"
-		"pantrace record --guest ssh:root@db -e 'block:*' -d 5     # by ssh, which starts "
-		"the agent\n"
-		"pantrace run --guest db script.bt       # a script in the guest that QEMU calls "
-		"db\n"
-		"pantrace agent unix:/run/agent.sock     # at a socket, as for a container\n",
+	.examples = "pantrace agent                          # in the guest: on its virtio-serial "
+		    "port, or vsock\n"
+		    "pantrace record --guest /run/vm1.sock -e 'sched:*' -d 5   # on the host, over "
+		    "the port\n"
+		    "pantrace record -e 'kvm:*' --guest 3 -e 'sched:*' -d 5    # host and guest, "
+		    "over vsock CID 3\n"
+		    "pantrace record --guest ssh:root@db -e 'block:*' -d 5     # over ssh, which "
+		    "starts the agent\n"
+		    "pantrace run --guest db script.bt       # a script in the guest named db\n"
+		    "pantrace agent unix:/run/agent.sock     # on a socket, for a container\n",
 	.details =
-		"WHERE is vsock[:PORT] (1983), the path of a virtio-serial port, unix:SOCKET or a "
-		"path of one to be made, or - for standard input and output. Without it the port "
-		"named pantrace.0 is taken, or, where there is none, vsock.\n\n"
-		"QEMU needs, for the port: -device virtio-serial-pci -chardev "
+		"WHERE is vsock[:PORT] (1983), the path of a virtio-serial port, unix:SOCKET, the "
+		"path of a socket to be made, or - for standard input and output. The default is the "
+		"port named pantrace.0 or, if there is none, vsock.\n\n"
+		"For the port, QEMU needs: -device virtio-serial-pci -chardev "
 		"socket,id=pt,path=/run/vm1.sock,server=on,wait=off -device "
-		"virtserialport,chardev=pt,name=pantrace.0; for vsock: -device "
+		"virtserialport,chardev=pt,name=pantrace.0. For vsock: -device "
 		"vhost-vsock-pci,guest-cid=3, and the module vhost_vsock on the host.\n\n"
-		"Who can talk to the agent can record everything that happens on its machine, as "
-		"`pantrace record` and scripts can; it writes no files here, and runs no commands, "
-		"nor scripts that do (--unsafe). The port and the socket belong to root; a vsock "
-		"connection is taken of the host only, and there only of root (from a port below "
-		"1024). It never listens at a port of the network: use ssh.\n\n"
-		"One host at a time. While it does not take what is recorded, the buffers of the "
-		"kernel and of programs fill, and count what they lose. When it leaves, or the "
-		"agent is killed, the recording ends and what it had set up is removed.",
+		"Whoever can connect to the agent can record everything that happens on its machine, "
+		"as `pantrace record` and scripts can. The agent writes no files and runs no "
+		"commands, nor scripts that do (--unsafe). The port and the socket belong to root; "
+		"over vsock only root on the host can connect (from a port below 1024). The agent "
+		"never listens on a network port: use ssh.\n\n"
+		"It serves one host at a time. While the host does not read, the buffers of the "
+		"kernel and of programs fill up and count what they lose. When the host leaves, or "
+		"the agent is killed, the recording ends and what it had set up is removed.",
 	.options = options,
 };
 

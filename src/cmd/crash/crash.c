@@ -25,26 +25,26 @@ static const struct option_spec crash_table[] = {
 	{'o', "output", "DIR", "where to write (default: crash-DATE-TIME)", OPTION_STRING,
 	 offsetof(struct crash_options, output)},
 	{'k', "kernel", NULL,
-	 "what the kernel had recorded when it crashed, into a trace.dat: out of a VMCORE, or of "
-	 "memory that outlives a crash (boot --persistent)",
+	 "write what the kernel had recorded when it crashed into a trace.dat: from a VMCORE, or "
+	 "from memory that outlives a crash (boot --persistent)",
 	 OPTION_FLAG, offsetof(struct crash_options, kernel)},
 	{'B', "name", "BUFFER",
-	 "--kernel: only this instance (default: all of the VMCORE, or that of the kernel's "
+	 "--kernel: only this instance (default: all in the VMCORE, or the one on the kernel's "
 	 "command line)",
 	 OPTION_STRING, offsetof(struct crash_options, instance)},
-	{'j', "json", NULL, "one JSON object a process; --kernel: a CPU", OPTION_FLAG,
+	{'j', "json", NULL, "one JSON object per process; --kernel: per CPU", OPTION_FLAG,
 	 offsetof(struct crash_options, json)},
 	{0},
 };
 
 static const struct option_field crash_fields[] = {
 	{"PID, PROGRAM", "whose rings they were, as the file says"},
-	{"UID", "the user whose file it is: of a process that has ended, nobody else can say more"},
-	{"EVENTS, LOST", "events that were read; events that were lost for want of room"},
-	{"RINGS", "whole, or damaged: what stood before the damage was read"},
+	{"UID", "the owner of the file"},
+	{"EVENTS, LOST", "events that were read; events that found no room"},
+	{"RINGS", "whole or damaged: what precedes the damage was read"},
 	{"OVERWRITTEN, DROPPED, UNREADABLE",
-	 "--kernel: events that newer ones replaced; that found no room; that should be in the "
-	 "VMCORE and are not, or are damaged (code 3)"},
+	 "--kernel: events that newer ones replaced; that found no room; that are missing from the "
+	 "VMCORE or damaged (code 3)"},
 	{0},
 };
 
@@ -52,27 +52,28 @@ static const struct command_spec crash_spec = {
 	.name = "crash",
 	.synopsis = "[options] FILE|DIR|PID... | --kernel [VMCORE]",
 	.summary = "the last events of programs that were killed, or of a kernel that crashed",
-	.examples = "pantrace crash 4711   # of this process, from whichever session it was in\n"
+	.examples = "pantrace crash 4711   # a process, from whichever session it was in\n"
 		    "pantrace crash /var/lib/rings -o /tmp/last   # every ring file of a "
 		    "directory, after a power cut\n"
-		    "pantrace crash --kernel -o last.dat   # of the kernel, after `boot arm`\n"
-		    "pantrace crash --kernel /var/crash/vmcore -o dead.dat   # of all CPUs of a "
+		    "pantrace crash --kernel -o last.dat   # the kernel, after `boot arm`\n"
+		    "pantrace crash --kernel /var/crash/vmcore -o dead.dat   # all CPUs of a "
 		    "dead machine\n",
 	.details =
 		"The rings of a process are a file in memory (/dev/shm) or on a disk (--rings, "
-		"PANTRACE_RECORD). Whatever ended the process, it holds every event that was "
-		"published. Files are only read. A process that still runs is read as well. Of a "
-		"file that was looked for by its process, the owner must be us, root, or the "
-		"process's user; whose a process was that has ended, only its files say: UID. A "
-		"number is a process; a file of that name is ./4711.\n\n"
-		"--kernel takes what the boot before has left out of its memory. report, trace-cmd "
-		"and KernelShark open the file, which has the formats, symbols and names of that "
-		"boot, and its clock.\n\n"
-		"With a VMCORE it takes the buffers of the kernel and of all instances out of the "
-		"memory of a dead machine: an ELF core (/proc/vmcore, QEMU's dump-guest-memory) or "
-		"what makedumpfile has compressed, flattened or not. Nothing else is needed: the "
-		"dump explains itself by the kernel's own types and symbols, if that is Linux 6.0 "
-		"or later on x86-64 with CONFIG_DEBUG_INFO_BTF.\n",
+		"PANTRACE_RECORD). However the process ended, they hold every event that was "
+		"published. The files are only read, also while the process still runs. A number is "
+		"always a process; a file of that name is ./4711.\n\n"
+		"A file that was found by its process must belong to us, to root, or to the user of "
+		"that process. Once a process has ended, only the owner of its file (UID) says whose "
+		"it was.\n\n"
+		"--kernel reads what the previous boot left in memory. report, trace-cmd and "
+		"KernelShark open the file, which has the formats, symbols, names and clock of that "
+		"boot.\n\n"
+		"With a VMCORE it reads the buffers of the kernel and of all instances from the "
+		"memory of a dead machine: an ELF core (/proc/vmcore, QEMU's dump-guest-memory) or a "
+		"dump compressed by makedumpfile, flattened or not. Nothing else is needed, because "
+		"the dump has the kernel's types and symbols, if that kernel is Linux 6.0 or later on "
+		"x86-64 with CONFIG_DEBUG_INFO_BTF.\n",
 	.fields = crash_fields,
 	.options = crash_table,
 };
