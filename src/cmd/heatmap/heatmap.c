@@ -68,18 +68,18 @@ static const struct command_spec spec = {
 		"  pantrace heatmap --cpu --text trace.dat       # in the terminal\n",
 	.details =
 		"RECORDING is what report reads; default perf.data.\n\n"
-		"Time goes to the right. The axis of latencies and values is logarithmic, with "
-		"four rows for each power of two. Colours are by the square root of a cell's "
-		"count, so that rare outliers are seen; of --cpu by how full it is. Every event "
-		"is in a cell: the cells' sum is told.\n\n"
-		"In the page the arrow keys go from cell to cell, Shift and arrows or the pointer "
-		"choose a range, whose sum is told and whose events `pantrace report` shows by the "
-		"command that stands there. Where events have stacks (of --latency: the second "
-		"event), the page has the flame graph of the range.\n\n"
-		"--cpu: a CPU is in use while a thread other than the idle one runs; what ran "
-		"before the first switch counts from the first event on.\n\n"
-		"The exit code is 3 when the recording says that events were lost, and 1 when "
-		"something could not be read or written.",
+		"Time goes to the right. The axis of latencies and values is logarithmic, with four "
+		"rows for each power of two. The colour of a cell follows the square root of its "
+		"count, so that rare outliers are visible; with --cpu it shows how busy the CPU was. "
+		"Every event is in a cell, and the sum of all cells is shown.\n\n"
+		"In the page the arrow keys go from cell to cell; Shift with arrow keys, or the "
+		"pointer, selects a range. The page shows its sum, and the `pantrace report` command "
+		"that prints its events. If events have stacks (for --latency: the second event), it "
+		"also has the flame graph of the range.\n\n"
+		"--cpu: a CPU is busy while a thread other than the idle one runs; what ran before "
+		"the first switch counts from the first event on.\n\n"
+		"The exit code is 3 if the recording says that events were lost, and 1 if something "
+		"could not be read or written.",
 	.fields = fields,
 	.options = options,
 };

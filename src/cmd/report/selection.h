@@ -25,8 +25,8 @@ struct selection_arguments {
 	 "FIELD=VALUE takes * and ?; may be repeated",                                             \
 	 OPTION_LIST, (AT) + offsetof(struct selection_arguments, where)},                         \
 	{'b', "begin", "TIME",                                                                     \
-	 "from this time on: HH:MM:SS, YYYY-MM-DD HH:MM:SS, or seconds since the epoch (of a "     \
-	 "picture of one recording that does not know the day: as recorded)",                      \
+	 "from this time on: HH:MM:SS, YYYY-MM-DD HH:MM:SS, or seconds since the epoch (as "       \
+	 "recorded, in pictures of a recording without a date)",                                   \
 	 OPTION_STRING, (AT) + offsetof(struct selection_arguments, begin)},                       \
 	{'E', "end", "TIME", "up to this time", OPTION_STRING,                                     \
 	 (AT) + offsetof(struct selection_arguments, end)},                                        \
