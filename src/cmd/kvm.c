@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pantrace kvm: what `record` and `report` know of virtual machines, by the words of perf kvm. Each
- * is one of their command lines; what follows the word goes on to them.
+ * pantrace kvm: what `record` and `report` can do for virtual machines, named as in perf kvm. Each
+ * word stands for one of their command lines, to which the remaining arguments are added.
  */
 #include "cmd/kvm.h"
 
@@ -81,7 +81,7 @@ static const struct row *find(const char *name)
 	return NULL;
 }
 
-/* Takes the command's words off the line; NULL: there is no such command. */
+/* Removes the command's words from the line. NULL: there is no such command. */
 static const struct row *take(int *argc, char ***argv)
 {
 	const char *name = (*argv)[0];
@@ -99,7 +99,7 @@ static const struct row *take(int *argc, char ***argv)
 	return find(name);
 }
 
-/* Its words, `more`, and those of the line. */
+/* Runs its words, `more`, and those of the line. */
 static int run(const struct row *row, const char *more, int argc, char **argv)
 {
 	char *words[WORDS_MOST + 1 + argc];

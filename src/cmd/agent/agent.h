@@ -21,7 +21,7 @@ int cmd_agent(int argc, char **argv);
 struct agent_door {
 	enum {
 		DOOR_STDIO,
-		DOOR_PORT, /* a virtio-serial port: one host, which comes and goes */
+		DOOR_PORT, /* a virtio-serial port, which has one host at a time */
 		DOOR_UNIX,
 		DOOR_VSOCK,
 	} kind;
@@ -31,7 +31,7 @@ struct agent_door {
 	char name[128]; /* for messages */
 };
 
-/* where: NULL = the port or the vsock that there is. 0 or -errno with a diagnostic. */
+/* where: NULL = the port, or vsock if there is none. 0 or -errno with a diagnostic. */
 int agent_door_open(struct agent_door *door, const char *where, u32 peer, struct diag *d);
 /*
  * Waits for a host. 0: *ret_in and *ret_out, which do not wait, are those of a conversation, to be
@@ -63,7 +63,7 @@ int agent_recorder_end(struct agent_recorder *r);
 
 /* ---- conversation.c ---- */
 
-/* Until the host leaves, or stop is readable. Says on standard error what is of interest here. */
+/* Serves until the host leaves, or stop is readable; reports to standard error. */
 void agent_converse(int in, int out, int stop, bool quiet);
 
 #endif

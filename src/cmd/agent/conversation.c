@@ -12,8 +12,8 @@
 #include "cmd/agent/agent.h"
 #include "trace/agent/frames.h"
 
-#define WAITING_MOST (128u << 10) /* bytes for the host before the recorder is let wait */
-#define ANSWERS_MOST (1u << 20) /* before a host that only asks is not heard any more */
+#define WAITING_MOST (128u << 10) /* bytes queued for the host before the recorder has to wait */
+#define ANSWERS_MOST (1u << 20) /* bytes queued before a host that only asks is no longer heard */
 
 struct conversation {
 	int in, out; /* -1: the host has gone */
@@ -196,7 +196,7 @@ static void hear_frames(struct conversation *c)
 	c->recorder.frames = -1;
 }
 
-/* Whole lines; the last one may have no end. */
+/* Complete lines; the last one may lack its newline. */
 static void tell_lines(struct conversation *c, bool last)
 {
 	size_t at = 0;
@@ -274,7 +274,7 @@ static void turn(struct conversation *c, int stop)
 	if (c->out >= 0 && agent_out_push(&c->to_host, c->out))
 		leave(c);
 	if (fds[4].revents ||
-	    fds[1].revents & (POLLHUP | POLLERR)) /* a port's write says no EPIPE */
+	    fds[1].revents & (POLLHUP | POLLERR)) /* writing to a port never gives EPIPE */
 		leave(c);
 }
 

@@ -21,11 +21,11 @@
 #include "trace/agent/protocol.h"
 
 #define PORTS	"/sys/class/virtio-ports"
-#define LOOK_MS 200 /* from one look for a host to the next, where poll() cannot tell */
+#define LOOK_MS 200 /* between two looks for a host, where poll() cannot tell */
 
 /* ---- a virtio-serial port ---- */
 
-/* The device of the port of this name, malloc'ed, as udev would link it; NULL: there is none. */
+/* The device of the port with this name, malloc'ed; found as udev does. NULL: there is none. */
 static char *find_port(const char *name)
 {
 	DIR *const dir = opendir(PORTS);
@@ -159,7 +159,7 @@ static int wait_for_host(struct agent_door *door, int stop, int *ret)
 		if (door->kind == DOOR_PORT) {
 			if (fds[0].revents & POLLIN && !(fds[0].revents & POLLHUP))
 				break;
-			clock_poll(&fds[1], 1, LOOK_MS); /* POLLHUP: nobody is there */
+			clock_poll(&fds[1], 1, LOOK_MS); /* POLLHUP: no host is connected */
 			continue;
 		}
 		*ret = accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -167,7 +167,7 @@ static int wait_for_host(struct agent_door *door, int stop, int *ret)
 			return 0;
 		if (*ret >= 0)
 			close(*ret);
-		else /* too many files are open, or the host has gone */
+		else /* too many open files, or the host has left */
 			clock_poll(&fds[1], 1, LOOK_MS);
 	}
 	*ret = door->fd;

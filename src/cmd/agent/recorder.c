@@ -13,9 +13,9 @@
 #include "trace/agent/sender.h"
 
 #define PIPE_BYTES (1 << 20)
-#define END_MS	   10000 /* a recorder whose frames nobody takes */
+#define END_MS	   10000 /* until a recorder whose frames nobody reads is killed */
 
-/* Nothing of the agent's is open in the recorder but where it writes. */
+/* The recorder inherits no descriptor of the agent but those that it writes to. */
 static void only_these(int frames, int messages)
 {
 	const int nothing = open("/dev/null", O_RDONLY);
@@ -40,7 +40,7 @@ static int record(char **words, int count)
 	return record_carried((int)argv.len - 1, argv.items, &sender.carrier);
 }
 
-/* Options are none of the host's: nothing but format, text and arguments. */
+/* The host chooses no options, only format, text and arguments. */
 static int run(char **words, int count)
 {
 	VECTOR(char *) argv = {0};
@@ -63,7 +63,7 @@ static void begin(bool is_script, const char *text, size_t n)
 	int code;
 
 	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL); /* the agent hears of signals otherwise */
+	sigprocmask(SIG_SETMASK, &none, NULL); /* the agent gets its signals in another way */
 	for (const char *at = text; at < text + n; at += strlen(at) + 1)
 		vector_push(&words, xstrdup(at));
 	code = (is_script ? run : record)(words.items, (int)words.len);
@@ -124,7 +124,7 @@ static void shut(int *fd)
 	*fd = -1;
 }
 
-/* True: the pipe is at its end. */
+/* True: end of the pipe. */
 static bool pass_on(int from)
 {
 	char text[4096];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `pantrace boot`: has the next boot of the kernel traced, and reads what this one recorded. */
+/* `pantrace boot`: sets up tracing of the next boot, and reads what this one recorded. */
 #include "cmd/boot/boot.h"
 
 #include <signal.h>
@@ -176,7 +176,7 @@ static int print_config(const struct boot_options *o, struct kernel *k, struct d
 
 /* ---- words ---- */
 
-/* Makes the command line, and does FN with it. */
+/* Makes the command line and calls fn with it. */
 static int with_line(const struct boot_options *o, struct kernel *k, struct diag *d,
 		     int (*fn)(const struct boot_line *l, const struct boot_options *o,
 			       struct diag *d))
@@ -278,7 +278,7 @@ int cmd_boot(int argc, char **argv)
 	if (rc == OPTIONS_GO_ON)
 		rc = check(&o, word);
 	if (rc == OPTIONS_GO_ON) {
-		signal(SIGXFSZ, SIG_IGN); /* a limit of files' size is an error of a write */
+		signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE write() shall fail, not raise a signal */
 		o.command = command.data;
 		k = kernel_new();
 		if ((o.script && boot_script_take(&o, k, &d)) ||

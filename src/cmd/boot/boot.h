@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pantrace boot: tracing from the kernel's first moments on.
+ * pantrace boot: tracing the kernel from its first moments on.
  *
  *	boot.c		the command line and its words
- *	script.c	a script as such words
- *	plan.c		what is to be traced, checked against the running kernel
+ *	script.c	a script as options
+ *	plan.c		what to trace, checked against the running kernel
  *	line.c		a plan as parameters of the kernel's command line
  *	bootconfig.c	a plan as a boot configuration
- *	install.c	into the boot loader's configuration and out of it (kernel/boot/grub.h)
- *	status.c	what is installed, and what this boot has traced
- *	extract.c	what this boot has recorded, as a trace.dat
- *	crash.c		memory that outlives a crash: begins the recording, and reads it afterwards
+ *	install.c	adds it to the boot loader's configuration, or removes it (kernel/boot/grub.h)
+ *	status.c	what is installed, and what this boot traced
+ *	extract.c	what this boot recorded, as a trace.dat
+ *	crash.c		memory that outlives a crash: starts the recording, reads it afterwards
  */
 #ifndef PANTRACE_CMD_BOOT_BOOT_H
 #define PANTRACE_CMD_BOOT_BOOT_H
@@ -30,7 +30,7 @@ struct boot_options {
 	const char *output;
 	const char *script; /* a path; NULL = not given */
 	bool top, overwrites, bootconfig, json, quiet;
-	const char *command; /* the user's words, for who finds what was installed */
+	const char *command; /* the user's command, for whoever finds the installed file */
 };
 
 extern const struct command_spec boot_spec;
@@ -68,13 +68,13 @@ struct boot_plan {
 	VECTOR(struct boot_trigger) triggers;
 };
 
-/* Says of each -e that it is the kernel's. 0 or -errno with a diagnostic: one is not. */
+/* Marks each -e as a kernel event. 0, or -errno with a diagnostic if one is not. */
 int boot_claim_events(struct record_request *r, struct kernel *k, struct diag *d);
-/* Of claimed events. Returns 0 or -errno with a diagnostic; boot_plan_release() in any case. */
+/* The events must be claimed. 0 or -errno with a diagnostic; boot_plan_release() in any case. */
 int boot_plan_make(struct boot_plan *p, const struct boot_options *o, struct kernel *k,
 		   struct diag *d);
 void boot_plan_release(struct boot_plan *p);
-/* Is every event of this one's system in the plan? Calls for all of them give the same. */
+/* Is every event of this system in the plan? */
 bool boot_plan_has_system(const struct boot_plan *p, const char *system);
 
 /* ---- line.c ---- */
@@ -94,13 +94,13 @@ struct boot_line {
  * what this boot's command line has.
  */
 int boot_line_make(struct boot_line *l, const struct boot_plan *p);
-/* Appends them as the kernel takes them: ` ` between them, quotes around values with blanks. */
+/* Appends them as the kernel reads them: separated by blanks, values with blanks in quotes. */
 void boot_line_text(const struct boot_line *l, struct strbuf *out);
 void boot_line_release(struct boot_line *l);
 
 /* ---- bootconfig.c ---- */
 
-/* Appends the configuration. 0 or -errno with a diagnostic: a value cannot be said there. */
+/* Appends the configuration. 0, or -errno with a diagnostic if it cannot express a value. */
 int boot_config_text(const struct boot_plan *p, struct strbuf *out);
 
 /* ---- install.c, status.c, extract.c; each returns an exit code ---- */

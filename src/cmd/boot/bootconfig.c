@@ -14,7 +14,7 @@ struct writing {
 	int err;
 };
 
-/* Values have no escapes: what holds both kinds of quotes cannot be said. */
+/* Values have no escapes: one with both kinds of quotes cannot be written. */
 static void add_value(struct writing *w, const char *value)
 {
 	const char quote = strchr(value, '\'') ? '"' : '\'';
@@ -112,7 +112,7 @@ static void add_events(struct writing *w)
 	}
 }
 
-/* Of -R and --hist: each event's once, at the first that names it. */
+/* Triggers of -R and --hist: all of an event at once, where it is first named. */
 static void add_triggers(struct writing *w)
 {
 	const struct boot_plan *const p = w->plan;
@@ -134,7 +134,7 @@ static bool is_alike(const struct boot_probe *a, const struct boot_probe *b)
 	return str_eq(a->event, b->event);
 }
 
-/* A return is a word behind the place (since Linux 5.10): there are no letters before it. */
+/* A return probe is marked behind the place (since Linux 5.10), as there is no "r:" before it. */
 static void add_definition(struct writing *w, const struct boot_probe *probe)
 {
 	const int place = (int)strcspn(probe->definition, " ");
@@ -145,7 +145,7 @@ static void add_definition(struct writing *w, const struct boot_probe *probe)
 	free(text);
 }
 
-/* Places of one event share a line. Probes are of all buffers, and are enabled in this one. */
+/* Places of one event share a line. Probes are global; they are enabled in this buffer. */
 static void add_probes(struct writing *w)
 {
 	const struct boot_plan *const p = w->plan;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Memory that outlives a crash: begins the recording, and reads it afterwards. */
+/* Memory that outlives a crash: starts the recording, reads it afterwards. */
 #include <stdio.h>
 
 #include "cmd/boot/boot.h"

@@ -49,7 +49,7 @@ static int open_buffer(const struct boot_options *o, struct kernel *k, struct di
 	return err;
 }
 
-/* Linux 6.1 makes no folders for them: their ids and fields are told nowhere. */
+/* Linux 6.1 makes no directories for them, so that nothing says what their ids and fields are. */
 static void warn_of_probes(struct kernel *k, struct diag *d)
 {
 	const char *const root = kernel_tracefs(k);
@@ -91,8 +91,8 @@ static void say(const struct boot_options *o, const struct extracted *e)
 }
 
 /*
- * The boot's own instance has served its purpose. Another that -B names is somebody's, and the
- * kernel's own buffer is everybody's: what else is on there, only a person can say.
+ * The boot's own instance has served its purpose and is removed. An instance that -B names belongs
+ * to somebody, and the kernel's own buffer to everybody: these are left to the user.
  */
 static void end(const struct boot_options *o, struct kernel *k, const char *directory, bool is_top,
 		bool is_of_boot)
@@ -105,7 +105,7 @@ static void end(const struct boot_options *o, struct kernel *k, const char *dire
 				directory);
 		return;
 	}
-	/* of the boot, too, and what each new instance begins with */
+	/* set at boot, too, and the default of new instances */
 	if (!o->overwrites)
 		tracefs_value_write(kernel_tracefs(k), "options/overwrite", "1");
 	if (is_top && !o->quiet)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Into the boot loader's configuration, and out of it. */
+/* Adds the parameters to the boot loader's configuration, or removes them. */
 #include <signal.h>
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ static void refuse_file(struct diag *d, int err)
 		diag_code(d, EXIT_PRIVILEGE);
 }
 
-/* Ctrl-C ends update-grub; what that means for our file is seen to before we end, too. */
+/* Ctrl-C ends update-grub, but us only after our file has been dealt with. */
 static void hold_signals(void)
 {
 	sigset_t held;
@@ -43,7 +43,7 @@ static int update(struct diag *d)
 	return err;
 }
 
-/* Where there is no such configuration, it is said what to do by hand. */
+/* Without such a configuration, says what to do by hand. */
 static int refuse_loader(const char *line, struct diag *d)
 {
 	diag_error(d, NO_SPAN,
@@ -74,7 +74,7 @@ int boot_install(const struct boot_line *l, const struct boot_options *o, struct
 		refuse_file(d, err);
 		rc = EXIT_FAILED;
 	} else if (update(d)) {
-		grub_restore(earlier); /* ours would come with the next update of somebody else */
+		grub_restore(earlier); /* else somebody's next update-grub would bring it into the menu */
 		if (earlier)
 			diag_hint(d, "what was installed before is still there: `pantrace boot "
 				     "status` shows it");

@@ -56,7 +56,7 @@ static bool is_passed_on(const char *value)
 	return !*value;
 }
 
-/* Takes the value over; an empty one is left out. */
+/* Takes over the value; an empty one is left out. */
 static void add(struct making *m, enum boot_parameter p, struct strbuf *value)
 {
 	if (m->err || !value->len) {
@@ -196,7 +196,7 @@ static void add_list(struct making *m, enum boot_parameter p, const struct strin
 
 /* ---- how ---- */
 
-/* A boot is of interest from its beginning on: what comes first is kept, unless it is said. */
+/* A boot is interesting from its beginning on: the first events are kept, unless -w is given. */
 static void add_options(struct making *m)
 {
 	const struct boot_options *const o = m->plan->options;
@@ -237,7 +237,7 @@ static bool is_of_line(const struct boot_line *l, const struct boot_word *w)
 	return false;
 }
 
-/* Where the kernel lies elsewhere after a reboot, the memory may, too. */
+/* If the kernel is loaded elsewhere after a reboot (KASLR), the memory may move, too. */
 static void warn_of_kaslr(struct making *m)
 {
 	char *const now = boot_line();
@@ -252,7 +252,7 @@ static void warn_of_kaslr(struct making *m)
 	free(now);
 }
 
-/* With what this boot's command line has besides: the next one will have that, too. */
+/* Together with the rest of this boot's command line, which the next boot will have, too. */
 static void check_length(struct making *m)
 {
 	char *const now = boot_line();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is to be traced at boot, checked against what the running kernel has. */
+/* What to trace at boot, checked against the running kernel. */
 #include "cmd/boot/boot.h"
 #include "cmd/hist/hist.h"
 #include "kernel/features/traceable.h"
@@ -10,7 +10,7 @@
 #include "probe/definition/translate.h"
 #include "record/probes.h"
 
-#define BUFFER_DEFAULT_KB (4u << 10) /* boots are short, and memory is scarce in them */
+#define BUFFER_DEFAULT_KB (4u << 10) /* a boot is short, and memory is scarce then */
 
 /* ---- events ---- */
 
@@ -190,7 +190,7 @@ static int is_for_boot(void *arg, const struct kernel_function *f, enum traceabl
 	return answer != TRACEABLE_NOT && !f->module;
 }
 
-/* Where none of the names is a function's, the kernel would trace all functions. */
+/* If none of the names were a function, the kernel would trace all functions. */
 static int check_functions(struct boot_plan *p)
 {
 	const struct record_request *const r = &p->options->request;
@@ -266,7 +266,7 @@ static int find_histograms(struct boot_plan *p)
 
 /* ---- triggers ---- */
 
-/* The running kernel judges them, in a buffer that traces nothing. */
+/* Checked by the running kernel, in a buffer that traces nothing. */
 static int check_triggers(struct boot_plan *p)
 {
 	struct instance *in = NULL;
@@ -299,7 +299,7 @@ static bool is_instance_name(const char *name)
 					   "0123456789_-")];
 }
 
-/* Tracers, probes and triggers of the command line have the top buffer only. */
+/* Tracers, probes and triggers on the command line exist for the top buffer only. */
 static int choose_buffer(struct boot_plan *p)
 {
 	const struct boot_options *const o = p->options;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A script of which the kernel can do everything itself. It becomes what other options would have
- * said: an empty probe of a tracepoint is -e, one that counts in a map --hist, an empty probe of a
- * function --kprobe.
+ * A script that the kernel can run all by itself. It is turned into other options: an empty probe
+ * of a tracepoint is -e, one that counts in a map is --hist, an empty probe of a function --kprobe.
  */
 #include "cmd/boot/boot.h"
 
@@ -17,7 +16,7 @@ struct taking {
 	struct diag *diag;
 };
 
-/* The probe that is being taken. */
+/* The probe that is being translated. */
 struct taken {
 	struct taking *t;
 	const struct expr *predicate; /* NULL = none */
@@ -151,7 +150,7 @@ static int add_event(const struct taken *p)
 	return 0;
 }
 
-/* What it cannot say is told here, at its place; it is made later, of its text. */
+/* Errors are reported here, at their place; the filter itself is made later from the text. */
 static int check_predicate(const struct taken *p, struct expr *e)
 {
 	struct tracefs_command c = TRACEFS_COMMAND_INIT;

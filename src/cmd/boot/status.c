@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is installed, and what this boot has traced. */
+/* What is installed, and what this boot traced. */
 #include <stdio.h>
 
 #include "base/escape.h"
@@ -14,7 +14,7 @@ struct status {
 	bool is_installed, is_half_removed;
 	bool holds; /* this boot's command line has it */
 	struct boot_traced traced;
-	bool is_there; /* the buffer of `traced` */
+	bool is_there; /* does the buffer of `traced` exist? */
 	char *directory; /* its */
 	struct ring_counts counts;
 	struct strbuf histograms; /* as the kernel prints them */
@@ -44,7 +44,7 @@ static void add_histogram(void *arg, const char *system, const char *event)
 	free(file);
 }
 
-/* They are the kernel's own buffer's. Looked for where the line has any: it takes a second. */
+/* Those of the kernel's own buffer. Only if the command line has any: the search takes a second. */
 static void find_histograms(struct status *s, const char *line)
 {
 	struct boot_word w;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pantrace crash: its options, and what the rings of ended programs hold. */
+/* pantrace crash: its options, and the rings of ended programs. */
 #include "cmd/crash/crash.h"
 
 #include <dirent.h>
@@ -123,7 +123,7 @@ static int take(struct crash *c, int directory, const char *name, struct diag *d
 	struct stat st;
 	int fd, rc;
 
-	/* links in a directory may be anybody's; a file that was named is followed as it is */
+	/* anybody may have put links into a directory; those that the user names are followed */
 	fd = directory == AT_FDCWD ? foreign_open(name, &st)
 				   : foreign_file(directory, name, O_RDONLY, &st);
 	if (fd < 0) {
@@ -216,7 +216,7 @@ static int take_pid(struct crash *c, const char *pid, struct diag *d)
 	return rc;
 }
 
-/* A number is always a process: who can make names here cannot have us read theirs instead. */
+/* A number is always a process, whatever names somebody has made in this directory. */
 static int take_argument(struct crash *c, const char *argument, struct diag *d)
 {
 	struct stat st;
