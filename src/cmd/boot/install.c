@@ -74,7 +74,7 @@ int boot_install(const struct boot_line *l, const struct boot_options *o, struct
 		refuse_file(d, err);
 		rc = EXIT_FAILED;
 	} else if (update(d)) {
-		grub_restore(earlier); /* else somebody's next update-grub would bring it into the menu */
+		grub_restore(earlier); /* else somebody's next update-grub would install it */
 		if (earlier)
 			diag_hint(d, "what was installed before is still there: `pantrace boot "
 				     "status` shows it");
