@@ -278,7 +278,7 @@ int cmd_boot(int argc, char **argv)
 	if (rc == OPTIONS_GO_ON)
 		rc = check(&o, word);
 	if (rc == OPTIONS_GO_ON) {
-		signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE write() shall fail, not raise a signal */
+		signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE, write() fails instead */
 		o.command = command.data;
 		k = kernel_new();
 		if ((o.script && boot_script_take(&o, k, &d)) ||
