@@ -57,19 +57,19 @@ static const struct command_spec spec = {
 		"seconds\n"
 		"pantrace kvm exits --per-task -p 4711   # one QEMU, each virtual CPU\n"
 		"pantrace kvm record -d 10 -o kvm.dat    # for later\n"
-		"pantrace kvm exits kvm.dat        # from a recording, also trace-cmd's and perf's\n"
+		"pantrace kvm exits kvm.dat        # from a recording, also of trace-cmd or "
+		"perf\n"
 		"pantrace kvm faults kvm.dat\n"
 		"pantrace kvm stat report kvm.dat  # perf's words: stat live, stat record, stat "
 		"report\n",
-	.details =
-		"Commands: exits, vcpus, faults and interrupts take the options of `pantrace report`, "
-		"record those of `pantrace record`. Without arguments, a table covers all guests of "
-		"this machine until Ctrl-C.\n\n"
-		"exits: how often virtual CPUs left their guest, and how long the host took until "
-		"they entered again, as perf kvm stat counts it.\n\n"
-		"vcpus: time in the guest, in the host on its behalf, halted, asleep, and waiting for "
-		"a CPU; below the table, who had the CPU meanwhile.\n\n"
-		"`pantrace record --guest` shows guests and their host on one time line.",
+	.details = "Commands: exits, vcpus, faults and interrupts take the options of `pantrace "
+		   "report`, record those of `pantrace record`. Without arguments, a table "
+		   "covers all guests of this machine until Ctrl-C.\n\n"
+		   "exits: how often virtual CPUs left their guest, and how long the host took "
+		   "until they entered again, as perf kvm stat counts it.\n\n"
+		   "vcpus: time in the guest, in the host on its behalf, halted, asleep, and "
+		   "waiting for a CPU; below the table, who had the CPU meanwhile.\n\n"
+		   "`pantrace record --guest` shows guests and their host on one time line.",
 	.options = options_none,
 };
 

@@ -39,22 +39,22 @@ static const struct command_spec spec = {
 		    "starts the agent\n"
 		    "pantrace run --guest db script.bt       # a script in the guest named db\n"
 		    "pantrace agent unix:/run/agent.sock     # on a socket, for a container\n",
-	.details =
-		"WHERE is vsock[:PORT] (1983), the path of a virtio-serial port, unix:SOCKET, the "
-		"path of a socket to be made, or - for standard input and output. The default is the "
-		"port named pantrace.0 or, if there is none, vsock.\n\n"
-		"For the port, QEMU needs: -device virtio-serial-pci -chardev "
-		"socket,id=pt,path=/run/vm1.sock,server=on,wait=off -device "
-		"virtserialport,chardev=pt,name=pantrace.0. For vsock: -device "
-		"vhost-vsock-pci,guest-cid=3, and the module vhost_vsock on the host.\n\n"
-		"Whoever can connect to the agent can record everything that happens on its machine, "
-		"as `pantrace record` and scripts can. The agent writes no files and runs no "
-		"commands, nor scripts that do (--unsafe). The port and the socket belong to root; "
-		"over vsock only root on the host can connect (from a port below 1024). The agent "
-		"never listens on a network port: use ssh.\n\n"
-		"It serves one host at a time. While the host does not read, the buffers of the "
-		"kernel and of programs fill up and count what they lose. When the host leaves, or "
-		"the agent is killed, the recording ends and what it had set up is removed.",
+	.details = "WHERE is vsock[:PORT] (1983), the path of a virtio-serial port, unix:SOCKET, "
+		   "the path of a socket to be made, or - for standard input and output. The "
+		   "default is the port named pantrace.0 or, if there is none, vsock.\n\n"
+		   "For the port, QEMU needs: -device virtio-serial-pci -chardev "
+		   "socket,id=pt,path=/run/vm1.sock,server=on,wait=off -device "
+		   "virtserialport,chardev=pt,name=pantrace.0. For vsock: -device "
+		   "vhost-vsock-pci,guest-cid=3, and the module vhost_vsock on the host.\n\n"
+		   "Whoever can connect to the agent can record everything that happens on its "
+		   "machine, as `pantrace record` and scripts can. The agent writes no files and "
+		   "runs no commands, nor scripts that do (--unsafe). The port and the socket "
+		   "belong to root; over vsock only root on the host can connect (from a port "
+		   "below 1024). The agent never listens on a network port: use ssh.\n\n"
+		   "It serves one host at a time. While the host does not read, the buffers of "
+		   "the kernel and of programs fill up and count what they lose. When the host "
+		   "leaves, or the agent is killed, the recording ends and what it had set up is "
+		   "removed.",
 	.options = options,
 };
 

@@ -7,7 +7,7 @@
  *	plan.c		what to trace, checked against the running kernel
  *	line.c		a plan as parameters of the kernel's command line
  *	bootconfig.c	a plan as a boot configuration
- *	install.c	adds it to the boot loader's configuration, or removes it (kernel/boot/grub.h)
+ *	install.c	the boot loader's configuration (kernel/boot/grub.h)
  *	status.c	what is installed, and what this boot traced
  *	extract.c	what this boot recorded, as a trace.dat
  *	crash.c		memory that outlives a crash: starts the recording, reads it afterwards

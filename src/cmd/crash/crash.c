@@ -58,22 +58,21 @@ static const struct command_spec crash_spec = {
 		    "pantrace crash --kernel -o last.dat   # the kernel, after `boot arm`\n"
 		    "pantrace crash --kernel /var/crash/vmcore -o dead.dat   # all CPUs of a "
 		    "dead machine\n",
-	.details =
-		"The rings of a process are a file in memory (/dev/shm) or on a disk (--rings, "
-		"PANTRACE_RECORD). However the process ended, they hold every event that was "
-		"published. The files are only read, also while the process still runs. A number is "
-		"always a process; a file of that name is ./4711.\n\n"
-		"A file that was found by its process must belong to us, to root, or to the user of "
-		"that process. Once a process has ended, only the owner of its file (UID) says whose "
-		"it was.\n\n"
-		"--kernel reads what the previous boot left in memory. report, trace-cmd and "
-		"KernelShark open the file, which has the formats, symbols, names and clock of that "
-		"boot.\n\n"
-		"With a VMCORE it reads the buffers of the kernel and of all instances from the "
-		"memory of a dead machine: an ELF core (/proc/vmcore, QEMU's dump-guest-memory) or a "
-		"dump compressed by makedumpfile, flattened or not. Nothing else is needed, because "
-		"the dump has the kernel's types and symbols, if that kernel is Linux 6.0 or later on "
-		"x86-64 with CONFIG_DEBUG_INFO_BTF.\n",
+	.details = "The rings of a process are a file in memory (/dev/shm) or on a disk "
+		   "(--rings, PANTRACE_RECORD). However the process ended, they hold every event "
+		   "that was published. The files are only read, also while the process still "
+		   "runs. A number is always a process; a file of that name is ./4711.\n\n"
+		   "A file that was found by its process must belong to us, to root, or to the "
+		   "user of that process. Once a process has ended, only the owner of its file "
+		   "(UID) says whose it was.\n\n"
+		   "--kernel reads what the previous boot left in memory. report, trace-cmd and "
+		   "KernelShark open the file, which has the formats, symbols, names and clock "
+		   "of that boot.\n\n"
+		   "With a VMCORE it reads the buffers of the kernel and of all instances from "
+		   "the memory of a dead machine: an ELF core (/proc/vmcore, QEMU's "
+		   "dump-guest-memory) or a dump compressed by makedumpfile, flattened or not. "
+		   "Nothing else is needed, because the dump has the kernel's types and symbols, "
+		   "if that kernel is Linux 6.0 or later on x86-64 with CONFIG_DEBUG_INFO_BTF.\n",
 	.fields = crash_fields,
 	.options = crash_table,
 };

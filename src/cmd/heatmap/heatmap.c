@@ -66,20 +66,20 @@ static const struct command_spec spec = {
 		"  pantrace heatmap --value bytes_req --unit bytes -e kmalloc trace.dat\n"
 		"  pantrace heatmap perf.data                    # FlameScope: when in its second\n"
 		"  pantrace heatmap --cpu --text trace.dat       # in the terminal\n",
-	.details =
-		"RECORDING is what report reads; default perf.data.\n\n"
-		"Time goes to the right. The axis of latencies and values is logarithmic, with four "
-		"rows for each power of two. The colour of a cell follows the square root of its "
-		"count, so that rare outliers are visible; with --cpu it shows how busy the CPU was. "
-		"Every event is in a cell, and the sum of all cells is shown.\n\n"
-		"In the page the arrow keys go from cell to cell; Shift with arrow keys, or the "
-		"pointer, selects a range. The page shows its sum, and the `pantrace report` command "
-		"that prints its events. If events have stacks (for --latency: the second event), it "
-		"also has the flame graph of the range.\n\n"
-		"--cpu: a CPU is busy while a thread other than the idle one runs; what ran before "
-		"the first switch counts from the first event on.\n\n"
-		"The exit code is 3 if the recording says that events were lost, and 1 if something "
-		"could not be read or written.",
+	.details = "RECORDING is what report reads; default perf.data.\n\n"
+		   "Time goes to the right. The axis of latencies and values is logarithmic, "
+		   "with four rows for each power of two. The colour of a cell follows the "
+		   "square root of its count, so that rare outliers are visible; with --cpu it "
+		   "shows how busy the CPU was. Every event is in a cell, and the sum of all "
+		   "cells is shown.\n\n"
+		   "In the page the arrow keys go from cell to cell; Shift with arrow keys, or "
+		   "the pointer, selects a range. The page shows its sum, and the `pantrace "
+		   "report` command that prints its events. If events have stacks (for "
+		   "--latency: the second event), it also has the flame graph of the range.\n\n"
+		   "--cpu: a CPU is busy while a thread other than the idle one runs; what ran "
+		   "before the first switch counts from the first event on.\n\n"
+		   "The exit code is 3 if the recording says that events were lost, and 1 if "
+		   "something could not be read or written.",
 	.fields = fields,
 	.options = options,
 };

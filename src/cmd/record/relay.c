@@ -64,23 +64,24 @@ static const struct command_spec spec = {
 		"behind stunnel\n"
 		"pantrace relay --listen tcp:127.0.0.1:7070 --max-bytes 10000000000 /srv/traces\n"
 		"pantrace report --live /srv/traces                        # what arrives\n",
-	.details =
-		"Each session of a host gets a directory named after the host (HOST-2 and so on for "
-		"further ones). It has a CTF trace for each process, and the files of kernel events "
-		"and samples, if these are recorded. Nothing is written outside DIRECTORY. If the "
-		"connection breaks, a recorder of programs reconnects and continues where the relay's "
-		"files end; nothing is lost as long as the programs' rings have room. A recorder of "
-		"kernel events ends.\n\n"
-		"A connection is closed if it says nothing for 10 seconds (1 if the relay is nearly "
-		"full), or stops within a message for 60. The relay takes 512 connections; one "
-		"machine, or one user of the relay's own machine, gets at most half of them.\n\n"
-		"The relay has no keys and no passwords of its own. Between machines use ssh (--to "
-		"ssh://), or put a TLS terminator that verifies client certificates in front: stunnel "
-		"with accept = 7443, connect = /run/relay.sock, verifyPeer = yes and CAfile = the "
-		"clients' certificates; on each client stunnel with client = yes, accept = "
-		"127.0.0.1:7070, connect = STORE:7443, its cert, and verifyPeer = yes; recorders then "
-		"use --to tcp:127.0.0.1:7070. Any user of a machine can connect to its loopback port; "
-		"only its owner can connect to a Unix socket.",
+	.details = "Each session of a host gets a directory named after the host (HOST-2 and so "
+		   "on for further ones). It has a CTF trace for each process, and the files of "
+		   "kernel events and samples, if these are recorded. Nothing is written outside "
+		   "DIRECTORY. If the connection breaks, a recorder of programs reconnects and "
+		   "continues where the relay's files end; nothing is lost as long as the "
+		   "programs' rings have room. A recorder of kernel events ends.\n\n"
+		   "A connection is closed if it says nothing for 10 seconds (1 if the relay is "
+		   "nearly full), or stops within a message for 60. The relay takes 512 "
+		   "connections; one machine, or one user of the relay's own machine, gets at "
+		   "most half of them.\n\n"
+		   "The relay has no keys and no passwords of its own. Between machines use ssh "
+		   "(--to ssh://), or put a TLS terminator that verifies client certificates in "
+		   "front: stunnel with accept = 7443, connect = /run/relay.sock, verifyPeer = "
+		   "yes and CAfile = the clients' certificates; on each client stunnel with "
+		   "client = yes, accept = 127.0.0.1:7070, connect = STORE:7443, its cert, and "
+		   "verifyPeer = yes; recorders then use --to tcp:127.0.0.1:7070. Any user of a "
+		   "machine can connect to its loopback port; only its owner can connect to a "
+		   "Unix socket.",
 	.options = options,
 };
 

@@ -24,7 +24,7 @@ static inline u64 opening_tsc_hz(const struct opening_arguments *a)
 	 "also search DIRECTORY for binaries and debug files, by build-id and path; may be "       \
 	 "repeated",                                                                               \
 	 OPTION_LIST, (AT) + offsetof(struct opening_arguments, files)},                           \
-	{0, "symfs", "DIRECTORY", "the same, as perf calls it", OPTION_LIST,                        \
+	{0, "symfs", "DIRECTORY", "the same, as perf calls it", OPTION_LIST,                       \
 	 (AT) + offsetof(struct opening_arguments, files)},                                        \
 	{0, "kernel-clock", "NAME",                                                                \
 	 "the clock of a trace.dat that does not name its own (mono, boot, tai, x86-tsc)",         \
