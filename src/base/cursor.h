@@ -63,6 +63,23 @@ static inline u64 cursor_u64(struct cursor *c)
 	return cursor_uint(c, 8);
 }
 
+/* An unsigned number in LEB128, as DWARF has them: 7 bits a byte, the lowest first. */
+static inline u64 cursor_uleb128(struct cursor *c)
+{
+	u64 v = 0;
+	u8 byte;
+
+	for (u32 shift = 0; shift < 70; shift += 7) {
+		byte = cursor_u8(c);
+		if (shift < 64)
+			v |= (u64)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return v;
+	}
+	c->failed = true;
+	return 0;
+}
+
 /* A NUL-terminated string in place, or NULL (and failed) if no NUL is left. */
 static inline const char *cursor_string(struct cursor *c)
 {

@@ -108,6 +108,51 @@ for f in shared f; do
 done
 for program in $built; do rm "$index/$(readelf -n $program | sed -n 's/.*Build ID: //p')"; done
 
+# --- .debug_names, without an index ---
+# named OUTPUT NAME: the answers by it
+named() { PANTRACE_INDEX=never "$pantrace" probe -x "$1" -D "$2" 2>&1; echo $?; }
+# read_by PROGRAM NAME: bytes
+read_by()
+{
+	PANTRACE_INDEX=never strace -e trace=pread64 -o reads "$pantrace" probe -x "$1" -D "$2" >/dev/null 2>&1
+	awk '{ sum += $NF } END { print sum }' reads
+}
+cat >inlined.c <<'C'
+static volatile int counter;
+static inline __attribute__((always_inline)) int step(int n) { counter += n; return counter * n; }
+__attribute__((noinline)) int both(int n) { return step(n) + 1; }
+int main(int argc, char **argv) { return both(argc) + step(argc); }
+C
+perl -e 'print "int counter;\n"; print "__attribute__((noinline)) int fn_$_(int a, long b) { for (long k = 0; k < b; k++) counter += k * $_; return a; }\n" for 1 .. 2000' >many.c
+if clang -gdwarf-5 -gpubnames -O1 -o names inlined.c 2>/dev/null && readelf -S names | grep -q debug_names; then
+	clang -gdwarf-5 -gpubnames -O1 -o large inlined.c many.c
+	clang++ -gdwarf-5 -gpubnames -O1 -o plus_names cxx.cc
+	bad=
+	for program in names large plus_names; do
+		mkdir plain && objcopy -R .debug_names $program plain/$program
+		for name in step both main nosuch fn_77 counter twice ns::twice 'ns::twice<int>' ns::P::over 'operator+' _ZNK2ns1P4overEi 'ns::P::over(int)'; do
+			[ "$(named $program "$name")" = "$(named plain/$program "$name" | sed 's|/plain/|/|')" ] || bad="$bad $program:$name"
+		done
+		rm -r plain
+	done
+	is "$bad" "" "the same with .debug_names and by a walk"
+	objcopy -R .debug_names large walked
+	[ $(($(read_by large nosuch) * 4)) -lt $(($(read_by walked nosuch) * 3)) ]
+	ok "units that do not have the name are not read"
+	# A damaged one is found out, or changes nothing.
+	truth=$(named names step; named names both)
+	set -- $(readelf -SW names | sed -n 's/.*\.debug_names *PROGBITS *[0-9a-f]* \([0-9a-f]*\) \([0-9a-f]*\) .*/0x\1 0x\2/p')
+	bad=
+	cp names kept
+	for at in $(seq 0 5 $(($2 - 1))); do
+		perl -0777 -pe "substr(\$_, $1 + $at, 1) ^= chr(1)" kept >names
+		[ "$(named names step; named names both)" = "$truth" ] || bad="$bad $at"
+	done
+	is "$bad" "" "a damaged one takes nothing away"
+else
+	skip "clang writes no .debug_names"
+fi
+
 # --- what is not whole ---
 size=$(stat -c %s "$index/$id")
 few() { "$pantrace" probe -x app -D 'main $params' 2>&1; "$pantrace" probe -x app -L typed.c 2>&1; "$pantrace" probe -x app -D 'm*' 2>&1; }

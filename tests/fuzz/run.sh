@@ -27,7 +27,7 @@ seeds_of_dwarf()
 	made=$(realpath "$out")/dwarf-made top=$(pwd)
 	rm -rf "$made"
 	mkdir -p "$made"
-	for flags in "gcc -O1 -gdwarf-5" "gcc -O2 -gdwarf-4" "gcc -O0 -g -gz=zlib" "clang -O1 -gdwarf-5" "clang -O2 -gdwarf-4"; do
+	for flags in "gcc -O1 -gdwarf-5" "gcc -O2 -gdwarf-4" "gcc -O0 -g -gz=zlib" "clang -O1 -gdwarf-5" "clang -O1 -gdwarf-5 -gpubnames" "clang -O2 -gdwarf-4"; do
 		set -- $flags
 		command -v "$1" >/dev/null || { skipped "by $1"; continue; }
 		for source in calls typed frames; do

@@ -26,21 +26,6 @@ struct frame {
 
 #define DEBUG_FRAME_CIE UINT32_MAX
 
-static u64 uleb(struct cursor *c)
-{
-	u64 v = 0;
-
-	for (u32 shift = 0; !c->failed; shift += 7) {
-		const u8 byte = cursor_u8(c);
-
-		if (shift < 64)
-			v |= (u64)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			break;
-	}
-	return v;
-}
-
 static s64 sleb(struct cursor *c)
 {
 	u64 v = 0;
@@ -77,7 +62,7 @@ static u64 encoded(const struct call_frames *r, struct cursor *c, u8 encoding)
 		v = cursor_u64(c);
 		break;
 	case DW_EH_PE_uleb128:
-		v = uleb(c);
+		v = cursor_uleb128(c);
 		break;
 	case DW_EH_PE_sleb128:
 		v = (u64)sleb(c);
@@ -210,7 +195,7 @@ static struct expression read_expression(struct cursor *c)
 {
 	struct expression e;
 
-	e.len = uleb(c);
+	e.len = cursor_uleb128(c);
 	e.data = cursor_bytes(c, e.len);
 	if (!e.data)
 		e.len = 0; /* cut off */
@@ -226,43 +211,43 @@ static bool register_rule(const struct call_frames *r, struct cursor *c, u8 op, 
 
 	switch (op) {
 	case DW_CFA_offset_extended:
-		reg = uleb(c);
-		set_saved(f, reg, SAVED_AT_CFA, factored(r, (s64)uleb(c)));
+		reg = cursor_uleb128(c);
+		set_saved(f, reg, SAVED_AT_CFA, factored(r, (s64)cursor_uleb128(c)));
 		return true;
 	case DW_CFA_offset_extended_sf:
-		reg = uleb(c);
+		reg = cursor_uleb128(c);
 		set_saved(f, reg, SAVED_AT_CFA, factored(r, sleb(c)));
 		return true;
 	case DW_CFA_GNU_negative_offset_extended:
-		reg = uleb(c);
-		set_saved(f, reg, SAVED_AT_CFA, factored(r, (s64)-uleb(c)));
+		reg = cursor_uleb128(c);
+		set_saved(f, reg, SAVED_AT_CFA, factored(r, (s64)-cursor_uleb128(c)));
 		return true;
 	case DW_CFA_restore_extended:
-		restore(f, initial, uleb(c));
+		restore(f, initial, cursor_uleb128(c));
 		return true;
 	case DW_CFA_undefined:
-		set_saved(f, uleb(c), SAVED_NOWHERE, 0);
+		set_saved(f, cursor_uleb128(c), SAVED_NOWHERE, 0);
 		return true;
 	case DW_CFA_same_value: /* of the return address it makes no sense */
-		reg = uleb(c);
+		reg = cursor_uleb128(c);
 		set_saved(f, reg, reg == RETURN_ADDRESS ? SAVED_NOWHERE : SAVED_IN_PLACE, 0);
 		return true;
 	case DW_CFA_register:
-		set_saved(f, uleb(c), SAVED_UNKNOWN, 0);
-		uleb(c);
+		set_saved(f, cursor_uleb128(c), SAVED_UNKNOWN, 0);
+		cursor_uleb128(c);
 		return true;
 	case DW_CFA_expression:
-		reg = uleb(c);
+		reg = cursor_uleb128(c);
 		e = read_expression(c);
 		saved_by_expression(f, reg, &e);
 		return true;
 	case DW_CFA_val_expression:
-		set_saved(f, uleb(c), SAVED_UNKNOWN, 0);
+		set_saved(f, cursor_uleb128(c), SAVED_UNKNOWN, 0);
 		read_expression(c);
 		return true;
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf:
-		set_saved(f, uleb(c), SAVED_UNKNOWN, 0);
+		set_saved(f, cursor_uleb128(c), SAVED_UNKNOWN, 0);
 		sleb(c);
 		return true;
 	default:
@@ -275,18 +260,18 @@ static bool cfa_rule(const struct call_frames *r, struct cursor *c, u8 op, struc
 {
 	switch (op) {
 	case DW_CFA_def_cfa:
-		f->cfa_register = uleb(c);
-		f->cfa_offset = (s64)uleb(c);
+		f->cfa_register = cursor_uleb128(c);
+		f->cfa_offset = (s64)cursor_uleb128(c);
 		break;
 	case DW_CFA_def_cfa_sf:
-		f->cfa_register = uleb(c);
+		f->cfa_register = cursor_uleb128(c);
 		f->cfa_offset = factored(r, sleb(c));
 		break;
 	case DW_CFA_def_cfa_register:
-		f->cfa_register = uleb(c);
+		f->cfa_register = cursor_uleb128(c);
 		break;
 	case DW_CFA_def_cfa_offset:
-		f->cfa_offset = (s64)uleb(c);
+		f->cfa_offset = (s64)cursor_uleb128(c);
 		break;
 	case DW_CFA_def_cfa_offset_sf:
 		f->cfa_offset = factored(r, sleb(c));
@@ -318,7 +303,7 @@ static void run(struct call_frames *r, struct cursor c, u64 pc, struct frame *f,
 			step = low;
 			break;
 		case DW_CFA_offset:
-			set_saved(f, low, SAVED_AT_CFA, factored(r, (s64)uleb(&c)));
+			set_saved(f, low, SAVED_AT_CFA, factored(r, (s64)cursor_uleb128(&c)));
 			continue;
 		case DW_CFA_restore:
 			restore(f, initial ? initial : &none, low);
@@ -337,7 +322,7 @@ static void run(struct call_frames *r, struct cursor c, u64 pc, struct frame *f,
 		else if (op == DW_CFA_restore_state && depth)
 			*f = stack[--depth];
 		else if (op == DW_CFA_GNU_args_size)
-			uleb(&c);
+			cursor_uleb128(&c);
 		else if (!step && !cfa_rule(r, &c, op, f) &&
 			 !register_rule(r, &c, op, f, initial ? initial : &none)) {
 			/* Not understood: nothing is known from here on. */
@@ -378,15 +363,15 @@ static bool read_cie(struct call_frames *r, u64 offset)
 	augmentation = cursor_string(&c);
 	if (version == 4 && (cursor_u8(&c) != 8 || cursor_u8(&c) != 0))
 		return false; /* bytes of an address and of a segment */
-	cie.code_factor = uleb(&c);
+	cie.code_factor = cursor_uleb128(&c);
 	cie.data_factor = sleb(&c);
-	if ((version == 1 ? cursor_u8(&c) : uleb(&c)) != RETURN_ADDRESS || c.failed ||
+	if ((version == 1 ? cursor_u8(&c) : cursor_uleb128(&c)) != RETURN_ADDRESS || c.failed ||
 	    (version != 1 && version != 3 && version != 4) ||
 	    (*augmentation && *augmentation != 'z'))
 		return false;
 	cie.has_augmentation = *augmentation == 'z';
 	if (cie.has_augmentation) {
-		len = uleb(&c);
+		len = cursor_uleb128(&c);
 		if (len > c.len - c.pos)
 			return false;
 		cie.instructions = c;
@@ -422,7 +407,7 @@ static bool read_head(struct call_frames *r, struct cursor *c, u64 *ret_start, u
 	*ret_start = encoded(r, c, r->cie.encoding);
 	*ret_size = encoded(r, c, r->cie.encoding & 0x0f);
 	if (r->cie.has_augmentation) {
-		len = uleb(c);
+		len = cursor_uleb128(c);
 		if (len > c->len - c->pos)
 			return false;
 		c->pos += len;

@@ -26,7 +26,9 @@ struct search {
 	struct hashmap seen; /* addresses of functions that were shown */
 	struct hashmap matches; /* where a function is described -> "" matches, NULL does not */
 	VECTOR(struct copy) copies;
-	struct debug_mention mention; /* of a name that is no pattern */
+	/* Without an index, of a name that is no pattern: */
+	struct debug_names names;
+	struct debug_mention mention; /* where the names say nothing of a unit */
 	const struct debug_index *index; /* NULL = none */
 	VECTOR(struct index_site) sites; /* by the index */
 	struct hashmap linkages; /* of functions that match, by the index */
@@ -187,14 +189,26 @@ static int on_site(void *arg, Dwarf_Die *die, const Dwarf_Die *function, u64 add
 	return 0;
 }
 
+static bool may_be_called(void *arg, const char *name)
+{
+	return matches_any(arg, name, name);
+}
+
+static bool may_have(struct search *q, Dwarf_Die *unit)
+{
+	const enum debug_naming naming = debug_names_say(&q->names, unit);
+
+	if (q->is_glob || naming != DEBUG_NAMES_UNKNOWN)
+		return q->is_glob || naming == DEBUG_NAMED;
+	if (!q->mention.dwarf)
+		debug_mention_init(&q->mention, q->file, q->name);
+	return debug_may_mention(&q->mention, unit);
+}
+
 static int walk_unit(void *arg, Dwarf_Die *unit)
 {
 	struct search *q = arg;
-	int result;
-
-	if (!q->is_glob && !debug_may_mention(&q->mention, unit))
-		return 0;
-	result = debug_each_site(unit, &q->budget, on_site, q);
+	const int result = may_have(q, unit) ? debug_each_site(unit, &q->budget, on_site, q) : 0;
 
 	return result == -EBADMSG ? 0 : result;
 }
@@ -294,12 +308,13 @@ int debug_each_entry(struct elf_file *f, const char *name,
 	q.index = debug_index(f);
 	q.budget = debug_budget(f);
 	if (has_dwarf && !q.index && !q.is_glob)
-		debug_mention_init(&q.mention, f, name);
+		debug_names_search(&q.names, f, may_be_called, &q);
 	result = q.index ? show_sites(&q) : debug_each_unit(f, walk_unit, &q);
 	if (!result)
 		result = elf_file_walk_symbols(f, on_symbol, &q);
 	for (size_t i = 0; i < q.copies.len && !result; i++)
 		result = show_copy(&q, &q.copies.items[i]);
+	debug_names_release(&q.names);
 	debug_mention_release(&q.mention);
 	hashmap_release(&q.seen);
 	hashmap_release(&q.matches);

@@ -111,21 +111,6 @@ u32 index_unit_at(const struct debug_index *x, u64 address)
 
 /* ---- sources ---- */
 
-static u32 leb(struct cursor *c)
-{
-	u32 v = 0;
-
-	for (u32 shift = 0; shift < 35; shift += 7) {
-		const u8 byte = cursor_u8(c);
-
-		v |= shift < 32 ? (u32)(byte & 0x7f) << shift : 0;
-		if (!(byte & 0x80))
-			return v;
-	}
-	c->failed = true;
-	return 0;
-}
-
 /* fn is shown each use of paths that end so: its unit, and its lines, of which it may read some. */
 static void each_use(const struct debug_index *x, const char *end,
 		     void (*fn)(void *arg, u32 unit, struct cursor lines, u32 count), void *arg)
@@ -144,14 +129,14 @@ static void each_use(const struct debug_index *x, const char *end,
 			continue;
 		c = cursor_of(uses + from, to - from);
 		while (c.pos < c.len && !c.failed) {
-			const u32 step = leb(&c), count = leb(&c);
+			const u32 step = (u32)cursor_uleb128(&c), count = (u32)cursor_uleb128(&c);
 
 			unit += step;
 			if (c.failed)
 				break;
 			fn(arg, unit, c, count);
 			for (u32 n = 0; n < count && !c.failed; n++)
-				leb(&c);
+				cursor_uleb128(&c);
 		}
 	}
 }
@@ -173,7 +158,7 @@ static u32 next_in_use(struct cursor c, u32 count, u32 line)
 	u32 at = 0;
 
 	for (u32 i = 0; i < count && !c.failed; i++) {
-		at += leb(&c);
+		at += (u32)cursor_uleb128(&c);
 		if (at >= line && at && !c.failed)
 			return at;
 	}

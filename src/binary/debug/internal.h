@@ -51,6 +51,18 @@ void debug_mention_init(struct debug_mention *m, struct elf_file *f, const char 
 void debug_mention_release(struct debug_mention *m);
 /* False: no function of the unit, and nothing that is inlined there, has exactly that name. */
 bool debug_may_mention(const struct debug_mention *m, Dwarf_Die *unit);
+/* names.c. What .debug_names says of units, where it can be believed. */
+enum debug_naming { DEBUG_NAMES_UNKNOWN, DEBUG_NOT_NAMED, DEBUG_NAMED };
+struct debug_names {
+	Dwarf *dwarf;
+	struct hashmap units; /* their offsets -> enum debug_naming */
+};
+
+/* Which units have a function, or a copy of one, with a name for which fn is true. */
+void debug_names_search(struct debug_names *ret, struct elf_file *f,
+			bool (*fn)(void *arg, const char *name), void *arg);
+void debug_names_release(struct debug_names *n);
+enum debug_naming debug_names_say(const struct debug_names *n, Dwarf_Die *unit);
 /* variable.c. Calls fn for each external variable of a unit: no declarations, nothing nameless. */
 int debug_each_external(Dwarf_Die *unit, int (*fn)(void *arg, Dwarf_Die *variable), void *arg);
 /* The compilation unit that has code at a virtual address. */
