@@ -77,7 +77,7 @@ void recordings_release(struct recordings *all)
 const struct recording_reader *recording_recognise(const char *path)
 {
 	const int fd = foreign_open(path, NULL);
-	char head[4096];
+	char head[RECORDING_HEAD];
 	ssize_t n;
 
 	if (fd < 0)

@@ -106,13 +106,15 @@ struct recording_loss {
 /* Returning other than 0 ends it. short_name: NULL = none */
 typedef int recorded_name_fn(void *arg, const char *name, const char *short_name);
 
+#define RECORDING_HEAD 4096
+
 struct recording_reader {
 	const char *name; /* "trace.dat" */
 	/* -f's name for the lines of the tool that it comes from; NULL = none */
 	const char *style;
 	bool is_kernel; /* events are tracepoints: "tracepoint:" may stand before their names */
 	bool comm_says_who; /* without the tid */
-	/* By the first bytes of a file. NULL: it is for directories. */
+	/* By the first RECORDING_HEAD bytes of a file, or all. NULL: it is for directories. */
 	bool (*recognise)(const void *head, size_t len);
 	/* NULL in *ret: of directories, nothing is there. 0 or -errno with the reason in d. */
 	int (*open)(struct recordings *all, const char *path, struct diag *d,

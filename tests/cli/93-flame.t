@@ -123,6 +123,9 @@ like "$(echo $out)" " 18446744073709551615 all .* 9007199254740993 in 2 frames" 
 printf 'a;b 9007199254740993\nc 18437736874454810623\n' >large.folded
 run flame --text large.folded
 like "$rc $err" "^1 .*too large for 64 bits" "and no further than 64 bits"
+python3 -c 'print("a;" + ";".join(f"f{i}" for i in range(4000)), 9007199254740993)' >deep.folded
+run flame --text deep.folded
+like "$rc $(echo $out)" "^0 .* 9007199254740993 f3999" "a stack of 4,000 frames, whose line is longer than what files are recognised by"
 
 # ---- recorded and drawn in one go ----
 

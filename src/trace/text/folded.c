@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/text/folded.h"
 
+#include "trace/recording.h"
+
 bool text_folded_parse(const struct line *line, struct text_event *event,
 		       struct text_range *ret_frames)
 {
@@ -39,22 +41,22 @@ bool text_folded_first(struct text_range *frames, struct text_range *ret)
 bool text_folded_is(const void *head, size_t len)
 {
 	const char *at = head, *const end = at + len;
-	bool has_frames = false, is_first = true;
+	bool has_frames = false;
 
 	if (memchr(head, 0, len))
 		return false;
 	while (at < end) {
 		const char *const newline = memchr(at, '\n', (size_t)(end - at));
 		const struct line line = {at, (size_t)((newline ?: end) - at)};
+		const bool is_cut = !newline && len == RECORDING_HEAD;
 		struct text_event event;
 		struct text_range frames = {0};
 
-		if (!newline && !is_first)
-			break; /* cut off at the end of the head */
+		if (is_cut) /* of a deep stack its frames are all that is seen */
+			return has_frames || memchr(at, ';', line.size);
 		if (line.size && *line.text != '#' && !text_folded_parse(&line, &event, &frames))
 			return false;
 		has_frames |= line.size && frames.size;
-		is_first = false;
 		at = newline ? newline + 1 : end;
 	}
 	return has_frames;

@@ -117,6 +117,15 @@ const fragment = {
 	},
 };
 
+/* 32 bits, the same for the same name; of short names, too, each bit depends on all letters. */
+function nameHash(name) {
+	let hash = 0;
+	for (let i = 0; i < name.length; i++)
+		hash = Math.imul(hash, 31) + name.charCodeAt(i) | 0;
+	hash = Math.imul(hash ^ hash >>> 16, 0x7feb352d);
+	return Math.imul(hash ^ hash >>> 15, 0x846ca68b) >>> 0;
+}
+
 /* A colour of the style sheet. */
 function styleColour(name) {
 	return getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();

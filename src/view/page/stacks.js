@@ -7,7 +7,7 @@
 const ROW = 18, FONT = 12, LEAST = 0.5;
 const KINDS = ['other', 'program', 'library', 'kernel', 'inlined', 'JIT'];
 /* hue, how far it varies, saturation */
-const PALETTE = [[210, 20, 5], [14, 24, 75], [42, 14, 72], [214, 16, 60], [315, 20, 40], [125, 25, 42]];
+const PALETTE = [[170, 120, 12], [14, 24, 75], [42, 14, 72], [214, 16, 60], [315, 20, 40], [125, 25, 42]];
 
 /* ---- trees ---- */
 
@@ -225,11 +225,8 @@ class Drawing {
 		return colour;
 	}
 
-	/* The same for the same name. */
 	nameColour(name, [hue, more, saturation]) {
-		let hash = 0;
-		for (let i = 0; i < name.length; i++)
-			hash = Math.imul(hash, 31) + name.charCodeAt(i) | 0;
+		const hash = nameHash(name);
 		const lightness = this.lightness + 8 * (hash >>> 16 & 255) / 255;
 		return `hsl(${hue + more * (hash >>> 8 & 255) / 255} ${saturation}% ${lightness}%)`;
 	}

@@ -21,14 +21,6 @@ function duration(ns) {
 	return `${sign}${whole}${digits && part ? '.' + part : ''} ${unit}`;
 }
 
-/* The same for the same name. */
-function nameHue(name) {
-	let hash = 0;
-	for (let i = 0; i < name.length; i++)
-		hash = Math.imul(hash, 31) + name.charCodeAt(i) | 0;
-	return (hash >>> 8) % 360;
-}
-
 /* Columns of one pixel, of one bar: written as pixels and drawn at once, for thousands of fillRect() are slow. */
 class Strip {
 	constructor() {
@@ -821,7 +813,7 @@ class TimelinePage {
 		const key = darker ? name + '\n' : name;
 		let colour = this.hues.get(key);
 		if (!colour)
-			this.hues.set(key, colour = `hsl(${nameHue(name)} 48% ${(this.isDark ? 62 : 74) - darker * (this.isDark ? -0.3 : 1)}%)`);
+			this.hues.set(key, colour = `hsl(${nameHash(name) % 360} 48% ${(this.isDark ? 62 : 74) - darker * (this.isDark ? -0.3 : 1)}%)`);
 		return colour;
 	}
 
