@@ -17,9 +17,9 @@
 #include "base/file.h"
 #include "record/guests/guest.h"
 
-#define CLOCK_NS 100000000ull /* from an answer to the next question */
-#define TRIES	 3 /* of which the fastest is kept */
-#define LOST_NS	 2000000000ull /* so old a question is asked again */
+#define CLOCK_NS 100000000ull /* between an answer and the next question */
+#define TRIES	 3 /* questions, of which the fastest is kept */
+#define LOST_NS	 2000000000ull /* without an answer, a question is repeated */
 
 int guest_clock_begin(struct guest *g)
 {
@@ -49,7 +49,7 @@ static void write_exchange(struct guest_clock *c, const struct clock_exchange *e
 	strbuf_release(&line);
 }
 
-/* ---- what the hypervisor tells ---- */
+/* ---- what the hypervisor says ---- */
 
 /*
  * CLOCK_MONOTONIC when the TSC was that, by two readings around it: at the earliest, or at the
@@ -158,7 +158,7 @@ static void ask(struct guest *g)
 	struct agent_clock a = {0};
 
 	agent_out_push(&g->out, g->fd);
-	if (agent_out_waiting(&g->out)) /* it would wait here, and tell nothing */
+	if (agent_out_waiting(&g->out)) /* it would only wait here, and tell nothing */
 		return;
 	c->is_known = read_tsc(g, &c->tsc);
 	c->realtime = CLOCK_DISTANCE_NONE;

@@ -16,8 +16,8 @@
 #include "trace/ctf/sink.h"
 #include "trace/relay/ctf_relay_connect.h"
 
-#define READS_MOST 64 /* in one round, of 64 KiB each: others wait */
-#define NAMES_MOST 1000 /* of machines that are called alike */
+#define READS_MOST 64 /* per round, of 64 KiB each: other guests wait */
+#define NAMES_MOST 1000 /* of machines with the same name */
 
 /* ---- what a person reads ---- */
 
@@ -143,7 +143,7 @@ static void ended(struct guest *g, const struct agent_frame *f, const u8 *body)
 		g->state = GUEST_ENDED;
 }
 
-/* What may come in which states; other messages are no part of the conversation. */
+/* Which messages may come in which states; any others are refused. */
 static const struct {
 	enum guest_state from, to;
 	void (*take)(struct guest *g, const struct agent_frame *f, const u8 *body);
@@ -221,7 +221,7 @@ int guest_pump(struct guest *g, int wait_ms)
 		return -errno;
 	rc = agent_out_push(&g->out, g->fd);
 	if (ready &&
-	    (p.revents & ~POLLOUT)) /* before what a broken pipe says: it may have said why */
+	    (p.revents & ~POLLOUT)) /* before the broken pipe is reported: it may have said why */
 		read_some(g);
 	if (rc && g->state < GUEST_GONE)
 		guest_gone(g, "the connection broke: %s", strerror(-rc));
@@ -240,7 +240,7 @@ static int wait_for(struct guest *g, enum guest_state state, u32 most_ms, u32 si
 		const u64 before = g->heard_ns;
 
 		guest_pump(g, 100);
-		if (state == GUEST_ON) /* who tells the time is there, and may need long to begin */
+		if (state == GUEST_ON) /* whoever answers is alive, but may begin late */
 			guest_clock_round(g);
 		if (record_end_asked() > signals)
 			return -EINTR;

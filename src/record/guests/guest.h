@@ -20,15 +20,15 @@ enum guest_state {
 	GUEST_WELCOME, /* it has answered */
 	GUEST_ASKED, /* for the recording */
 	GUEST_ON,
-	GUEST_ENDED, /* its recorder, and it has said so */
+	GUEST_ENDED, /* its recorder has ended, and said so */
 	GUEST_GONE, /* nothing more will come */
 };
 
 struct guest_clock {
 	int file; /* -1 = none */
-	u64 asked_ns; /* when an answer was asked for; 0 = none is waited for */
+	u64 asked_ns; /* when the pending question was sent; 0 = none is pending */
 	u64 answered_ns; /* when the last answer came */
-	/* ours when it was asked for */
+	/* our time when it was asked */
 	struct clock_count count;
 	struct clock_distance realtime;
 	struct clock_exchange best; /* of `tries` by messages that were not written yet */
@@ -37,14 +37,14 @@ struct guest_clock {
 	/* what KVM told at the last answer */
 	bool is_known, count_is_common;
 	struct kvm_tsc tsc;
-	u64 refused; /* readings that the messages around them exclude */
+	u64 refused; /* readings that contradict the messages around them */
 };
 
 struct guest {
 	const struct record_guest *asked;
 	struct record_run *run;
 	enum guest_state state;
-	char *name; /* of its directory; NULL: not known yet */
+	char *name; /* of its directory; NULL = not known yet */
 	u64 nonce;
 	int fd;
 	pid_t ssh; /* 0 = none */
@@ -56,7 +56,7 @@ struct guest {
 	/* files */
 	int parent, directory; /* -1 = none */
 	struct agent_receiver files;
-	bool is_full; /* its files cannot be written any more */
+	bool is_full; /* its files can no longer be written */
 	struct agent_lost lost;
 	u32 code; /* of its recorder */
 	s64 realtime_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the machine */
@@ -81,7 +81,7 @@ int guest_make_directory(struct guest *g);
 void guest_record(struct guest *g);
 void guest_stop(struct guest *g);
 PRINTF_LIKE(2, 3) void guest_gone(struct guest *g, const char *fmt, ...);
-/* Nothing was recorded: removes its directory. */
+/* Removes its directory, if nothing was recorded. */
 void guest_undo(struct guest *g);
 void guest_release(struct guest *g);
 
@@ -91,9 +91,9 @@ void guest_release(struct guest *g);
 int guest_clock_begin(struct guest *g);
 /* A message of its agent. */
 void guest_clock_answer(struct guest *g, const struct agent_frame *f, const u8 *body);
-/* So many exchanges at once, as long as they are answered. */
+/* That many exchanges in a row, as long as they are answered. */
 void guest_clock_burst(struct guest *g, u32 count);
-/* Asks now and then. */
+/* Asks from time to time. */
 void guest_clock_round(struct guest *g);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The source whose events are those of other machines: --guest. */
+/* The source of other machines' events: --guest. */
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -9,10 +9,10 @@
 
 #define GREETING_MS 10000
 #define SSH_MS	    60000 /* somebody may have to type a password */
-#define BEGIN_MS    120000 /* an emulated machine that reads all its formats */
+#define BEGIN_MS    120000 /* an emulated machine reads all its formats first */
 #define SILENT_MS   3000 /* then it is said */
-#define END_MS	    15000 /* without a byte, at the end */
-#define BURST	    16 /* exchanges of clocks, before and after */
+#define END_MS	    15000 /* at the end, without receiving a byte */
+#define BURST	    16 /* clock exchanges, before and after */
 
 struct guests {
 	struct guest *items;
@@ -78,7 +78,7 @@ static int begin(struct record_run *run, void **ret)
 
 		err = guest_open(g, run, &r->guests.items[s->count - 1]) ?: greet(s, g);
 	}
-	/* each prepares while the others do */
+	/* all prepare at the same time */
 	for (u32 i = 0; i < s->count && !err; i++) {
 		guest_record(&s->items[i]);
 		err = MIN(guest_pump(&s->items[i], 0), 0);

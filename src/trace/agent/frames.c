@@ -10,7 +10,7 @@
 #define READ_BYTES  (64u << 10)
 #define WRITE_BYTES (64u << 10)
 #define NONCE_SIZE  sizeof(u64)
-/* Lines that are shown: so many, and one more with each LINE_NS. */
+/* Lines that are shown: that many, then one more every LINE_NS. */
 #define LINES_FIRST 1000
 #define LINE_NS	    100000000ull
 
@@ -46,7 +46,7 @@ void agent_in_release(struct agent_in *in)
 	strbuf_release(&in->bytes);
 }
 
-/* Makes room where frames were that are done with. */
+/* Frees the space of frames that have been handled. */
 static void compact(struct agent_in *in)
 {
 	memmove(in->bytes.data, in->bytes.data + in->at, in->bytes.len - in->at);
@@ -78,7 +78,7 @@ int agent_in_read(struct agent_in *in, int fd)
 	return 1;
 }
 
-/* Skips what stands before the mark. True: it was found, and frames follow. */
+/* Skips everything before the mark. True: it was found, and frames follow. */
 static bool find_mark(struct agent_in *in)
 {
 	for (; in->bytes.len - in->at >= AGENT_MARK_SIZE + NONCE_SIZE; in->at++) {
@@ -97,7 +97,7 @@ static bool find_mark(struct agent_in *in)
 	return false;
 }
 
-/* A port has no end between two hosts: the mark of the next one stands where a frame should. */
+/* On a port nothing ends a conversation: the next host's mark comes in place of a frame. */
 static int refuse(struct agent_in *in, const char *why)
 {
 	if (in->mark && !in->wanted && find_mark(in))
@@ -212,7 +212,7 @@ int agent_out_push(struct agent_out *out, int fd)
 		struct pollfd p = {.fd = fd, .events = POLLOUT};
 		ssize_t n;
 
-		/* standard output may be one that waits */
+		/* standard output may block */
 		if (poll(&p, 1, 0) <= 0)
 			return 0;
 		n = write(fd, out->bytes.data + out->at, MIN(agent_out_waiting(out), WRITE_BYTES));

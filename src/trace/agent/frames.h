@@ -13,11 +13,11 @@ struct agent_in {
 	struct strbuf bytes;
 	size_t at;
 	u64 number; /* of the next frame */
-	const char *mark; /* to be found first; NULL: none is sent */
+	const char *mark; /* to be found first; NULL = none is sent */
 	bool is_found;
-	const u64 *wanted; /* what the mark has to say; NULL: anything */
+	const u64 *wanted; /* what the mark must contain; NULL = anything */
 	u64 nonce; /* what it said */
-	const char *why; /* it is refused; NULL = it is not */
+	const char *why; /* why it is refused; NULL = it is not */
 };
 
 struct agent_out {
@@ -30,7 +30,7 @@ void agent_in_init(struct agent_in *in, const char *mark, const u64 *wanted);
 void agent_in_release(struct agent_in *in);
 /* Adds what came. */
 void agent_in_feed(struct agent_in *in, const void *data, size_t n);
-/* What a descriptor has now: 1; 0: nothing, it would wait; -EPIPE: the end; -errno. */
+/* Reads what is available: 1; 0: nothing yet; -EPIPE: the end; -errno. */
 int agent_in_read(struct agent_in *in, int fd);
 /*
  * The next whole frame: 1, its body stays valid until more is fed or read; 0: it is not whole yet;
@@ -38,12 +38,12 @@ int agent_in_read(struct agent_in *in, int fd);
  * is behind it is next.
  */
 int agent_in_next(struct agent_in *in, struct agent_frame *ret, const u8 **ret_body);
-/* Has it a kind that there is, and a size of that kind? */
+/* Is its kind known, and its size possible for that kind? */
 bool agent_frame_fits(const struct agent_frame *f);
-/* Text of a fixed size from another machine: NULL unless it has an end. */
+/* Text of a fixed size from another machine; NULL if it is not terminated. */
 const char *agent_text(const char *text, size_t size);
 
-/* Lines of TEXT for this terminal: an agent may send any number of them. */
+/* Limits the lines of TEXT on this terminal: an agent may send any number of them. */
 struct agent_lines {
 	u64 shown, hidden;
 	u64 since_ns; /* the first */
@@ -64,7 +64,7 @@ static inline size_t agent_out_waiting(const struct agent_out *out)
 {
 	return out->bytes.len - out->at;
 }
-/* Sends what the descriptor takes now. 0 or -errno. */
+/* Sends what the descriptor accepts now. 0 or -errno. */
 int agent_out_push(struct agent_out *out, int fd);
 
 #endif

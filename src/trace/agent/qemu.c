@@ -15,9 +15,9 @@
 #define WORDS_MOST   ((size_t)1 << 20) /* bytes of a command line */
 #define SOCKETS_MOST ((size_t)16 << 20) /* bytes of the list of all Unix sockets */
 #define USERS_MOST   ((size_t)16 << 20) /* bytes of /etc/passwd */
-#define ENDS	     ",\"}" /* what a value ends with */
+#define ENDS	     ",\"}" /* what ends a value */
 
-/* What its command line says. */
+/* Taken from its command line. */
 struct guest {
 	const char *pid; /* of its process */
 	bool is_trusted; /* that it is QEMU, and what its command line says */
@@ -76,7 +76,7 @@ static void take_name(struct guest *g, const char *value)
 	copy_value(g->name, sizeof(g->name), value_of(value, "guest") ?: value);
 }
 
-/* Each option and its value. */
+/* An option and its value. */
 static void each_option(const char *words, size_t n, struct guest *g,
 			void (*fn)(struct guest *g, const char *option, const char *value))
 {
@@ -121,7 +121,7 @@ static void path_of_descriptor(struct guest *g, u32 fd)
 	free(text);
 }
 
-/* Chardevs, which may stand before the port or after it. */
+/* Chardevs, which may come before or after the port. */
 static void take_chardev(struct guest *g, const char *option, const char *value)
 {
 	const char *fd;

@@ -50,7 +50,7 @@ static bool parse_vsock(const char *text, struct sockaddr_vm *ret)
 	return good;
 }
 
-/* The agent looks whether the port is one that only root can have. */
+/* The agent checks that only root can have this port. */
 static void bind_as_root(int fd)
 {
 	struct sockaddr_vm own = {.svm_family = AF_VSOCK,
@@ -178,6 +178,6 @@ pid_t agent_process(int fd)
 	if (peer.any.sa_family != AF_UNIX ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &made, &made_size))
 		return 0;
-	/* libvirt makes the socket for its QEMU */
+	/* libvirt creates the socket for its QEMU */
 	return agent_guest_process(0, peer.local.sun_path) ?: made.pid;
 }

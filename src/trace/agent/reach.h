@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The host's ways to an agent. */
+/* How a host reaches an agent. */
 #ifndef PANTRACE_TRACE_AGENT_REACH_H
 #define PANTRACE_TRACE_AGENT_REACH_H
 

@@ -16,7 +16,7 @@
 #define OFFSETS_MOST ((u64)1 << 44) /* 16 TB: what ext4 has */
 
 struct agent_received_file {
-	struct recording_file is; /* its name begins at the receiver's directory; fd -1: closed */
+	struct recording_file is; /* name: below the receiver's directory; fd -1 = closed */
 	u64 written;
 };
 
@@ -46,7 +46,7 @@ static bool is_plain(const char *name)
 	return ctf_name_is_plain(name);
 }
 
-/* The directory of a plain name, made if need be; *name becomes its last part. */
+/* The directory part of a plain name, created if necessary; *name becomes the last part. */
 static int walk(int at, const char **name)
 {
 	int directory = fcntl(at, F_DUPFD_CLOEXEC, 0), below;
@@ -159,7 +159,7 @@ static int pack_file(struct agent_receiver *r, struct agent_received_file *file,
 	close(directory);
 	if (err)
 		return err;
-	close(file->is.fd); /* its name is the new one's */
+	close(file->is.fd); /* its name now belongs to the packed file */
 	file->is.fd = -1;
 	r->open--;
 	return 0;
@@ -212,7 +212,7 @@ void agent_receiver_undo(struct agent_receiver *r)
 		unlinkat(r->directory, name, 0);
 		while ((slash = strrchr(name, '/'))) {
 			*slash = 0;
-			unlinkat(r->directory, name, AT_REMOVEDIR); /* if it is empty by now */
+			unlinkat(r->directory, name, AT_REMOVEDIR); /* if it is empty now */
 		}
 		free(name);
 	}

@@ -16,7 +16,7 @@ struct agent_receiver {
 	VECTOR(struct agent_received_file *) files; /* by number - 1 */
 	u32 open; /* how many of them are */
 	u64 bytes;
-	const char *why; /* a message was refused; NULL = none was */
+	const char *why; /* why a message was refused; NULL = none was */
 };
 
 void agent_receiver_init(struct agent_receiver *r, int directory);
@@ -25,7 +25,7 @@ void agent_receiver_init(struct agent_receiver *r, int directory);
  * written here.
  */
 int agent_receive(struct agent_receiver *r, const struct agent_frame *f, const u8 *body);
-/* Removes the files that it made, and their directories. */
+/* Removes the files and directories that it made. */
 void agent_receiver_undo(struct agent_receiver *r);
 void agent_receiver_release(struct agent_receiver *r);
 

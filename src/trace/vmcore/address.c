@@ -30,7 +30,7 @@ static int translate(struct dead_kernel *k, u64 page, u64 *ret)
 	struct dead_translation *const known =
 		&k->translations[page / DEAD_PAGE % DEAD_TRANSLATIONS];
 	const u32 unused =
-		64 - 12 - 9 * k->levels; /* upper bits, which all are as the first used */
+		64 - 12 - 9 * k->levels; /* upper bits, all equal to the highest bit that is used */
 	u64 table = k->table;
 
 	if ((u64)((s64)(page << unused) >> unused) != page)

@@ -23,7 +23,7 @@ void dump_close(struct dump *dp); /* NULL is fine */
  * changes; -EOPNOTSUPP: packed by what we do not know.
  */
 int dump_read(struct dump *dp, u64 physical, void *to, size_t n);
-/* What the kernel said of itself (VMCOREINFO): lines "KEY=VALUE"; "" = nothing. */
+/* What the kernel says about itself (VMCOREINFO): lines "KEY=VALUE"; "" = nothing. */
 const char *dump_info(const struct dump *dp);
 
 #endif

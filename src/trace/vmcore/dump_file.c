@@ -38,7 +38,7 @@ static int by_place(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Of chunks at one place the last counts, as in the file that they would make. */
+/* Of several chunks at one place the last one counts, as in the file that they describe. */
 static int put_in_order(struct dump_file *f)
 {
 	size_t n = 0;
@@ -64,7 +64,7 @@ static int read_chunks(struct dump_file *f, u64 len)
 {
 	u64 at = FLAT_HEAD;
 
-	/* counted with the empty ones: a file without blocks may have any number of them */
+	/* empty chunks count, too: a sparse file may have any number of them */
 	for (u32 n = 0; n < FLAT_CHUNKS_MAX && len > at && len - at >= 16; n++) {
 		struct dump_chunk c;
 		u64 head[2];

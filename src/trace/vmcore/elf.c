@@ -23,7 +23,7 @@ static bool recognise(const u8 *head, size_t n)
 	return n >= SELFMAG && !memcmp(head, ELFMAG, SELFMAG);
 }
 
-/* Where there are too many segments for its own field, the first section says how many. */
+/* If there are too many segments for e_phnum, the first section header has their number. */
 static int count_segments(const struct dump_file *f, const Elf64_Ehdr *eh, u64 *ret)
 {
 	Elf64_Shdr sh;
@@ -87,7 +87,7 @@ static int by_address(const void *a, const void *b)
 	return (x->size < y->size) - (x->size > y->size); /* the longer first */
 }
 
-/* With QEMU's -p the same memory may be there under several virtual addresses. */
+/* With QEMU's -p the same memory may appear at several virtual addresses. */
 static void put_in_order(struct elf_dump *e)
 {
 	size_t n = 0;

@@ -16,7 +16,7 @@ struct extracting {
 	VECTOR(u32) cpus;
 	u32 page_size; /* the largest */
 	struct dat_writer *writer;
-	u8 *chunk; /* pages of one CPU that are written at once */
+	u8 *chunk; /* pages of one CPU that are written together */
 };
 
 /* ---- what is written ---- */
@@ -29,7 +29,7 @@ static bool has_events(const struct dead_buffer *b)
 	return false;
 }
 
-/* The kernel's own buffer is in the file though it may be empty, as in all others. */
+/* The kernel's own buffer is always in the file, even empty, as in any trace.dat. */
 static bool is_wanted(const struct dead_buffer *b, const char *instance)
 {
 	return instance ? str_eq(b->name, instance) : !*b->name || has_events(b);
@@ -128,7 +128,7 @@ static int add_page(void *arg, const void *data)
 	return ++w->pages == DAT_CHUNK_PAGES ? flush(w) : 0;
 }
 
-/* How many events an unreadable page had nobody knows, but the kernel has counted all. */
+/* Nothing says how many events an unreadable page had, but the kernel has counted all events. */
 static u64 unreadable(const struct dead_ring *r, u64 kept, bool is_whole)
 {
 	return is_whole ? 0 : r->entries > kept ? r->entries - kept : 1;

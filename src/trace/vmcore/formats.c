@@ -117,7 +117,7 @@ static int print_event(struct reading *r, u64 call, u64 class, const char *name,
 	return err;
 }
 
-/* An event that cannot be read is left out: those that it has recorded will say so. */
+/* An event that cannot be read is left out; its records are then shown as unknown. */
 static int add_event(void *arg, u64 call)
 {
 	struct reading *const r = arg;

@@ -139,7 +139,7 @@ static int print_name(void *arg, const struct tables *t, u32 i, const char *name
 	return out->len > DEAD_TEXT_MAX ? -EINVAL : 0;
 }
 
-/* Stops (1) at the symbol whose address VMCOREINFO tells, too. */
+/* Stops (1) at the symbol whose address VMCOREINFO also has. */
 static int is_start(void *arg, const struct tables *t, u32 i, const char *name)
 {
 	if (!str_eq(name + 1, "_stext"))
@@ -148,7 +148,7 @@ static int is_start(void *arg, const struct tables *t, u32 i, const char *name)
 	return 1;
 }
 
-/* Which way its offsets count shows a symbol that is known. */
+/* A symbol with a known address shows which way the offsets count. */
 static int choose_counting(struct dead_kernel *k, struct tables *t)
 {
 	u64 start, found = 0;
@@ -188,7 +188,7 @@ struct modules {
 	struct strbuf *out;
 };
 
-/* One symbol of a module; names are asked for at the end, one by one. */
+/* One symbol of a module; names are looked up at the end, one by one. */
 static void print_symbol(const struct modules *m, const char *module, const Elf64_Sym *sym,
 			 u64 strings, u8 type)
 {

@@ -108,10 +108,10 @@ struct dead_kernel;
 /* Diagnostics name the path. 0 or -errno. */
 int dead_kernel_open(const char *path, struct diag *d, struct dead_kernel **ret);
 void dead_kernel_close(struct dead_kernel *k); /* NULL is fine */
-/* An error about what was being read: "the list of its events". Returns err. */
+/* Reports an error about what was being read ("the list of its events"). Returns err. */
 int dead_refuse(const struct dead_kernel *k, int err, const char *what);
 
-/* 0; -EFAULT: no memory is there; or what dump_read() says. */
+/* 0; -EFAULT: no memory there; or an error of dump_read(). */
 int dead_read(struct dead_kernel *k, u64 address, void *to, size_t n);
 /* The string there, malloc'ed; NULL: it cannot be read, or is longer than `most`. */
 char *dead_string(struct dead_kernel *k, u64 address, size_t most);
@@ -119,7 +119,7 @@ char *dead_string(struct dead_kernel *k, u64 address, size_t most);
 int dead_physical(struct dead_kernel *k, u64 address, u64 *ret);
 int dead_u64(struct dead_kernel *k, u64 address, u64 *ret);
 
-/* Has its kernel this member? */
+/* Does its kernel have this member? */
 bool dead_has(const struct dead_kernel *k, enum dead_field f);
 u32 dead_offset(const struct dead_kernel *k, enum dead_field f);
 u32 dead_size(const struct dead_kernel *k, enum dead_field f); /* of the member */
@@ -142,7 +142,7 @@ int dead_each(struct dead_kernel *k, u64 head, enum dead_field link, bool backwa
 	      dead_list_fn *fn, void *arg);
 
 u64 dead_symbol(struct dead_kernel *k, const char *name); /* 0 = there is none */
-/* The first CPU's copy of a variable that each CPU has; 0 = there is none. */
+/* The first CPU's copy of a per-CPU variable; 0 = there is none. */
 u64 dead_of_first_cpu(struct dead_kernel *k, const char *name);
 s64 dead_enumerator(struct dead_kernel *k, const char *name); /* 0 = there is none */
 /* The text of its /proc/kallsyms, of modules, too. */

@@ -15,7 +15,7 @@
 #define LOST	     (1u << 31)
 #define LOST_COUNTED (1u << 30)
 
-/* ---- which there are ---- */
+/* ---- finding them ---- */
 
 static char *clock_name(struct dead_kernel *k, u64 number)
 {
@@ -51,7 +51,7 @@ static int read_counts(struct dead_kernel *k, struct dead_ring *r)
 	return 0;
 }
 
-/* A page of a ring is one of memory; since Linux 6.8 it may be several. */
+/* A ring page is one page of memory; since Linux 6.8 it may be several. */
 static int read_layout(struct dead_kernel *k, u64 buffer, struct page_layout *ret)
 {
 	u64 order = 0;
@@ -179,7 +179,7 @@ struct ring_walk {
 	bool is_whole;
 };
 
-/* Takes out what was read already; the first event that is left counts from the one before it. */
+/* Removes what was read already; the first remaining event counts from the one before it. */
 static bool drop_read(struct ring_walk *w, u32 *used, u64 read)
 {
 	const struct page_layout *const l = w->layout;
@@ -202,7 +202,7 @@ static bool drop_read(struct ring_walk *w, u32 *used, u64 read)
 	return true;
 }
 
-/* As the kernel's own reader says it (RB_MISSED_EVENTS). */
+/* As the kernel's own reader marks it (RB_MISSED_EVENTS). */
 static void mark_lost(struct ring_walk *w, u32 used)
 {
 	const struct page_layout *const l = w->layout;

@@ -19,7 +19,7 @@
 struct dead_ring {
 	u32 cpu;
 	u64 address;
-	u64 entries; /* not read, not overwritten: as the kernel counted */
+	u64 entries; /* neither read nor overwritten, by the kernel's count */
 	u64 overwritten, dropped; /* dropped: the buffer was full */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a trace.dat says beside its pages, from the memory of a dead kernel. */
+/* Everything in a trace.dat but the pages, from the memory of a dead kernel. */
 #ifndef PANTRACE_TRACE_VMCORE_STATE_H
 #define PANTRACE_TRACE_VMCORE_STATE_H
 

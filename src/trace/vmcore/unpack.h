@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What pages of dumps are packed with. */
+/* Compression of pages in dumps. */
 #ifndef PANTRACE_TRACE_VMCORE_UNPACK_H
 #define PANTRACE_TRACE_VMCORE_UNPACK_H
 
