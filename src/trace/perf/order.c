@@ -165,6 +165,8 @@ static void compact(struct perf_order *o)
 /* Forgets those that went. */
 static void forget(struct perf_order *o)
 {
+	if (!o->next)
+		return;
 	o->pending.len -= o->next;
 	memmove(o->pending.items, o->pending.items + o->next,
 		o->pending.len * sizeof(*o->pending.items));
