@@ -68,7 +68,7 @@ static u32 find_all(struct dead_kernel *k, const struct type *t, u32 f, u32 end)
 	return f;
 }
 
-/* Other parts of the kernel may have a structure of the same name: takes the one with all members. */
+/* There may be several structures of this name: takes the one that has all members. */
 static int find_structure(struct dead_kernel *k, u32 f, u32 end)
 {
 	const struct type *t;
