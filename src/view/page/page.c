@@ -31,13 +31,13 @@ static void add_base64(struct strbuf *out, const u8 *data, size_t n)
 	out->data[out->len] = 0;
 }
 
-/* As zlib packs it (RFC 1950), which browsers unpack by themselves. */
+/* In zlib format (RFC 1950), which browsers can unpack. */
 static void add_data(struct strbuf *out, const void *data, size_t len)
 {
 	uLongf n = compressBound(len);
 	u8 *packed = xreallocarray(NULL, n, 1);
 
-	/* level 5: a third of the time of 6, up to 6 % larger; cannot fail: the bound is kept */
+	/* level 5: a third of the time of 6, up to 6 % larger; cannot fail with compressBound() */
 	compress2(packed, &n, data, len, 5);
 	add_base64(out, packed, n);
 	free(packed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a picture goes, and in which form: what the commands that draw have in common.
+ * Where a picture is written, and in which form: common to all commands that draw.
  *
  *	rc = picture_choose(&p);	// before anything is read
  *	rc = rc ?: picture_open(&p);
@@ -19,7 +19,7 @@ struct picture_arguments {
 	bool svg, text, json;
 };
 
-/* Rows of an option table; AT: where the struct above lies in the values of the options. */
+/* Rows of an option table; AT: offset of the struct above in the options' values. */
 /* clang-format off */
 #define PICTURE_OPTIONS(AT, NAME)                                                                  \
 	{'o', "output", "FILE",                                                                    \
@@ -32,7 +32,7 @@ struct picture_arguments {
 	 (AT) + offsetof(struct picture_arguments, text)},                                         \
 	{0, "title", "TEXT", "over the picture", OPTION_STRING,                                    \
 	 (AT) + offsetof(struct picture_arguments, title)}
-/* Of pictures whose numbers are written, too. */
+/* For pictures whose numbers can be printed, too. */
 #define PICTURE_JSON_OPTION(AT, WHAT)                                                              \
 	{0, "json", NULL, WHAT " as JSON lines, on standard output", OPTION_FLAG,                  \
 	 (AT) + offsetof(struct picture_arguments, json)}
@@ -41,24 +41,24 @@ struct picture_arguments {
 enum picture_form { PICTURE_PAGE, PICTURE_SVG, PICTURE_TEXT, PICTURE_JSON };
 
 struct picture {
-	const struct command_spec *spec; /* its name is the default of the file's */
+	const struct command_spec *spec; /* its name is the default file name */
 	const struct picture_arguments *arguments;
 	/* ---- what follows ---- */
 	const char *path;
 	enum picture_form form;
-	u32 columns; /* of a terminal; 0 = it is none */
+	u32 columns; /* of the terminal; 0 = not a terminal */
 	enum colours colours;
 	struct new_file file;
-	char usual[32]; /* path, where nobody said */
+	char usual[32]; /* the default path */
 };
 
-/* 0, or EXIT_USAGE (said). */
+/* 0, or EXIT_USAGE after printing why. */
 int picture_choose(struct picture *p);
-/* 0, or EXIT_FAILED (said). */
+/* 0, or EXIT_FAILED after printing why. */
 int picture_open(struct picture *p);
-/* Instead of picture_write(): nothing is left of the file. */
+/* Instead of picture_write(): leaves no file. */
 void picture_drop(struct picture *p);
-/* Writes and closes. EXIT_OK, also where the reader has left, or EXIT_FAILED (said). */
+/* Writes and closes. EXIT_OK (even if the reader has left), or EXIT_FAILED after printing why. */
 int picture_write(struct picture *p, const struct strbuf *out);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/escape.h"
 #include "view/page/page.h"
 
-#define STILL_MOST (1u << 20) /* of lines where scripts are off: more is slow to show */
+#define STILL_MOST (1u << 20) /* lines shown if scripts are off: more would be slow */
 
 void script_page_lines(const struct output *printed, struct strbuf *to)
 {

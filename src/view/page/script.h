@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a script printed, as a page (view/page/script.js). */
+/* The output of a script as a page (view/page/script.js). */
 #ifndef PANTRACE_VIEW_PAGE_SCRIPT_H
 #define PANTRACE_VIEW_PAGE_SCRIPT_H
 
@@ -11,7 +11,7 @@ void script_page(const char *title, const struct strbuf *lines, struct strbuf *o
 /* What is kept of a run's output, and of how much more it was. */
 void script_page_lines(const struct output *printed, struct strbuf *to);
 
-/* The same page without them: it asks for "data", again and again. */
+/* The same page without lines: it asks for "data" repeatedly. */
 void script_served_page(const char *title, struct strbuf *out);
 
 #endif

@@ -30,7 +30,7 @@ static bool take_line(struct cursor *c, struct word *ret)
 	return cursor_bytes(c, ret->len + 2);
 }
 
-/* Up to the next space, which is taken, too; false: there is none. */
+/* Up to the next space, which is skipped; false: there is none. */
 static bool take_word(struct word *line, struct word *ret)
 {
 	const char *const end = memchr(line->text, ' ', line->len);
@@ -43,7 +43,7 @@ static bool take_word(struct word *line, struct word *ret)
 	return true;
 }
 
-/* Nothing that is ours needs %, and ".." leads nowhere: both are refused. */
+/* Our pages use neither % nor "..": both are refused. */
 static bool copy(struct word from, const char *others, char *to, size_t size)
 {
 	if (from.len >= size)
@@ -81,7 +81,7 @@ static enum http_status take_first(struct word line, struct http_request *ret)
 	return take_target(target, ret) ? HTTP_OK : HTTP_BAD;
 }
 
-/* Of two hosts nobody knows which is meant (RFC 9112, 3.2); a body is nobody's. */
+/* Two Host fields are ambiguous (RFC 9112, 3.2); a body is never expected. */
 static enum http_status take_header(struct word line, struct http_request *ret)
 {
 	const char *const colon = memchr(line.text, ':', line.len);

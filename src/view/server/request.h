@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A request of HTTP/1.1 (RFC 9112), as far as a page of ours makes any: GET of a short target,
- * without a body. What else comes is refused.
+ * A request of HTTP/1.1 (RFC 9112), as our pages send it: GET of a short target, without a body.
+ * Anything else is refused.
  */
 #ifndef PANTRACE_VIEW_SERVER_REQUEST_H
 #define PANTRACE_VIEW_SERVER_REQUEST_H
@@ -14,7 +14,7 @@ enum {
 };
 
 enum http_status {
-	HTTP_MORE = 0, /* the request has not come to its end */
+	HTTP_MORE = 0, /* the request is incomplete */
 	HTTP_OK = 200,
 	HTTP_BAD = 400,
 	HTTP_FORBIDDEN = 403,
@@ -25,15 +25,15 @@ enum http_status {
 };
 
 struct http_request {
-	char path[HTTP_TARGET_MAX]; /* "/TOKEN/events": letters, digits and "-_./" alone */
+	char path[HTTP_TARGET_MAX]; /* "/TOKEN/events": only letters, digits and "-_./" */
 	char query[HTTP_TARGET_MAX]; /* "from=1&to=2", "" = none; and "=&," */
 	char host[256]; /* "127.0.0.1:4711" */
-	bool is_foreign; /* a page of another origin asks, says the browser (Sec-Fetch-Site) */
+	bool is_foreign; /* from a page of another origin, by the browser's Sec-Fetch-Site */
 };
 
-/* Of the bytes that have come so far; *ret is set with HTTP_OK alone. */
+/* Of the bytes received so far; *ret is set only with HTTP_OK. */
 enum http_status http_parse(const char *text, size_t len, struct http_request *ret);
-/* A number of the query; false: it has none of this name. */
+/* A number in the query; false: it has none with this name. */
 bool http_number(const struct http_request *r, const char *name, u64 *ret);
 
 #endif

@@ -19,7 +19,7 @@ enum {
 	CONNECTIONS = 32, /* at once */
 	TOKEN = 16, /* random bytes */
 };
-#define REQUEST_NS 10000000000u /* for a request to come, and an answer to be taken on */
+#define REQUEST_NS 10000000000u /* for a request to arrive, and for an answer to make progress */
 
 struct connection {
 	int fd; /* -1 = free */
@@ -34,7 +34,7 @@ struct server {
 	server_answer_fn *answer;
 	void *arg;
 	int listener, epoll;
-	int timer; /* each second: those that say nothing are dropped */
+	int timer; /* each second: drops silent connections */
 	bool is_full;
 	char host[32]; /* "127.0.0.1:4711" */
 	char prefix[2 * TOKEN + 3]; /* "/TOKEN/" */
@@ -89,7 +89,7 @@ static void refuse(struct connection *c, enum http_status status)
 	strbuf_release(&body);
 }
 
-/* Takes as long wherever the texts differ: a token is not to be guessed byte by byte. */
+/* Takes the same time wherever the texts differ, so that the token cannot be guessed bytewise. */
 static bool has_prefix(const char *path, const char *prefix)
 {
 	const size_t n = strlen(prefix);
@@ -127,7 +127,7 @@ static void answer(struct server *s, struct connection *c, const struct http_req
 
 /* ---- connections ---- */
 
-/* Where there is no room for more connections they wait, and wake nobody for a second. */
+/* If there is no room for more connections they wait, without waking us for a second. */
 static void watch_listener(struct server *s, bool is_wanted)
 {
 	struct epoll_event e = {.events = is_wanted ? EPOLLIN : 0};
@@ -152,7 +152,7 @@ static void watch(struct server *s, struct connection *c, u32 events, int how)
 		drop(c);
 }
 
-/* Those that say nothing make room. */
+/* Silent connections make room. */
 static void drop_idle(struct server *s, u64 now)
 {
 	for (u32 i = 0; i < CONNECTIONS; i++)
@@ -201,9 +201,9 @@ static void receive(struct server *s, struct connection *c, u64 now)
 }
 
 /*
- * A place for one more: if none is free, that of whoever has been asking the longest. A browser's
- * request comes at once; other users' connections that say nothing, or little, keep nobody out.
- * NULL: all of them take answers.
+ * A place for one more connection: if none is free, that of the oldest unfinished request. A
+ * browser sends its request at once, so other users' silent or slow connections keep nobody out.
+ * NULL: all of them are receiving answers.
  */
 static struct connection *free_connection(struct server *s)
 {
@@ -233,7 +233,7 @@ static void take(struct server *s, struct connection *c, int fd, u64 now)
 		receive(s, c, now); /* before the next one needs room */
 }
 
-/* False: more may wait than there is room or descriptors for. */
+/* False: no room or descriptors for those that still wait. */
 static bool accept_some(struct server *s, u64 now)
 {
 	for (u32 i = 0; i < CONNECTIONS; i++) {
