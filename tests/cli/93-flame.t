@@ -126,6 +126,15 @@ like "$rc $err" "^1 .*too large for 64 bits" "and no further than 64 bits"
 python3 -c 'print("a;" + ";".join(f"f{i}" for i in range(4000)), 9007199254740993)' >deep.folded
 run flame --text deep.folded
 like "$rc $(echo $out)" "^0 .* 9007199254740993 f3999" "a stack of 4,000 frames, whose line is longer than what files are recognised by"
+run flame -b 1 -E 2 a.data
+is "$rc $err" "1 pantrace flame: no event was recorded" "a range without events"
+mkdir several
+cp a.data several
+run flame --text --count several
+like "$out" "100.00% +$all +all" "a directory with a recording"
+: >empty
+run flame empty
+like "$rc $err" "^1 ERROR: 'empty' is not a recording" "a file of 0 bytes"
 
 # ---- recorded and drawn in one go ----
 

@@ -218,7 +218,6 @@ static int read_recordings(struct drawing *d, const char *const *paths, enum fla
 		.tsc_hz = opening_tsc_hz(&a->opening),
 		.no_symbols = a->opening.no_symbols,
 		.recorded_times = selection_takes_recorded(&a->selection, paths),
-		.style = paths[1] || a->selection.begin || a->selection.end ? NULL : "",
 	};
 	struct selection s = {.arguments = &a->selection};
 	struct recordings *all = recordings_new(&what);
@@ -316,10 +315,16 @@ static enum exit_code told_end(struct drawing *d)
 /* No picture without samples: it would look like an idle machine. */
 static int check_taken(const struct drawing *d)
 {
+	const bool has_events = d->without_stack || d->without_weight || d->other_kinds;
+
 	if (d->taken)
 		return EXIT_OK;
-	complain("flame", "no event has a stack%s",
-		 d->without_stack ? ": record with call chains, as perf record -g does" : "");
+	complain("flame", "%s",
+		 d->without_stack ? "no event has a stack: record with call chains, as perf record "
+				    "-g does"
+		 : has_events	  ? "no event has a stack and what is to be added up"
+		 : d->idle	  ? "only idle tasks were sampled: --idle draws them"
+				  : "no event was recorded");
 	return EXIT_FAILED;
 }
 
