@@ -370,7 +370,8 @@ static void contexts(uint64_t mask)
 	struct pt_spec spec = {.name = "contexts",
 			       .mode = PANTRACE_DISCARD,
 			       .sub_size = 4096,
-			       .nr_subs = 1024,
+			       .nr_subs =
+				       pt_rseq_here() ? 1024 : 64, /* a ring a CPU, or a thread */
 			       .contexts = mask};
 	const unsigned long before = total.read + total.lost;
 	const char *why;
