@@ -46,7 +46,7 @@ static const struct option_spec hist_table[] = {
 	{'o', "output", "FILE", "write to a file", OPTION_STRING, O(config.output)},
 	{0, NULL, NULL, "Running", OPTION_HEADING, 0},
 	{'n', "name", "NAME",
-	 "can be spoken to under this name: pantrace hist show|pause|continue|clear|stop NAME",
+	 "can be controlled under this name: pantrace hist show|pause|continue|clear|stop NAME",
 	 OPTION_STRING, O(name)},
 	{0, "engine", "kernel|bpf|auto",
 	 "kernel (histogram triggers), bpf, or auto (default: kernel where it has them)",
