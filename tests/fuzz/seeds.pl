@@ -122,6 +122,17 @@ sub packets
 	seed(pack('H*', '2100022856000000014000000048006403111100ffffffff0080000000009e03000000000000380300111111111111111111111111c911000000fb000000000008000000'));
 }
 
+# trace-cmd's messages: an answer, a request, clocks that are compared.
+sub tracecmd
+{
+	my $message = sub { my ($kind, $head, $data) = @_; return pack('NNN', 12 + length($head . $data), $kind, length $head) . $head . $data };
+	my $sync = sub { return $message->(9, pack('a16N', 'ptp', $_[0]), $_[1]) };
+	my $words = pack('NNN', 0, 4 + 6, 2) . "-e\0aa\0";
+	seed($message->(7, pack('NNNNNa16N', 0, 2, 4096, 0, 1, 'ptp', 1505), "1501\0001502\0"));
+	seed($message->(6, pack('NNNN', 0, 0, 0, 1), $words . pack('NN', 1, 5) . "ptp\0\0"));
+	seed(join '', $sync->(1, pack('NN', 1, 3)), (map { $sync->(2, pack('N', $_)) } 1 .. $_), $sync->(5, ''), $sync->(4, pack('NNNN', 0, 5, 0, 1))) for 1, 3, 100;
+}
+
 # What an agent sends: {kind, u16 size, body}*, which the target makes frames of; and the file of a clock.
 sub agent
 {
@@ -230,5 +241,5 @@ sub recordings
 	seed("\x03" . chr($_) . ($_ % 2 ? trace_dat_6() : trace_dat_7())) for 0 .. 8;
 }
 
-my %targets = (text => \&recordings, control => \&control, rings => \&scribbles, answers => \&answers, description => \&description, journal => \&journal, counting => \&counting, page => \&pages, format => \&formats_only, ctf => \&packets, relay => \&relay, agent => \&agent, vm => \&filters);
+my %targets = (text => \&recordings, control => \&control, rings => \&scribbles, answers => \&answers, description => \&description, journal => \&journal, counting => \&counting, page => \&pages, format => \&formats_only, ctf => \&packets, relay => \&relay, agent => \&agent, tracecmd => \&tracecmd, vm => \&filters);
 $targets{$target}->() if $targets{$target};

@@ -83,6 +83,19 @@ system("cp doc/tutorial.md doc/one-liners.md $root/tests/");
 system("cp -r tests/vm/data $root/data") if -d 'tests/vm/data';
 system("for f in build/programs/*; do case \$f in *.dyn) ;; *) cp \$f $root/programs/;; esac; done") if -d 'build/programs';
 system("cp -r $ENV{VM_EXTRA}/. $root/") if $ENV{VM_EXTRA};
+# "# peer: trace-cmd": the program of this machine with its libraries, if it is installed.
+sub peers_of
+{
+	open my $f, '<', "tests/vm/$_[0].sh" or return;
+	return map { /^# peer: (.*)/ ? split(' ', $1) : () } <$f>;
+}
+for my $program (map { peers_of($_) } @tests) {
+	my $path = `command -v $program 2>/dev/null` or next;
+	chomp $path;
+	# pthread_exit() loads libgcc_s by itself
+	system("cp -L --parents $_ $root/") for $path, map({ m{(/\S+)} ? $1 : () } `ldd $path`), glob '/lib/*/libgcc_s.so.1';
+	system("ln -s $path $root/programs/$program");
+}
 # Unit tests that have the kernel as the judge.
 for my $unit (map { dirname($binary) . "/obj/release/unit/$_" } qw(trace_live)) {
 	system("cp $unit $root/programs/ && strip -g $root/programs/" . basename($unit)) if -x $unit;

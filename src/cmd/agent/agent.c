@@ -12,7 +12,7 @@
 
 struct arguments {
 	u64 peer;
-	bool once, quiet;
+	bool once, quiet, tracecmd;
 };
 
 static const struct option_spec options[] = {
@@ -20,6 +20,8 @@ static const struct option_spec options[] = {
 	 offsetof(struct arguments, once)},
 	{0, "peer", "CID", "of vsock: who may connect (default: 2, the host)", OPTION_U64,
 	 offsetof(struct arguments, peer)},
+	{0, "trace-cmd", NULL, "for `trace-cmd record -A` on the host, at vsock port 823",
+	 OPTION_FLAG, offsetof(struct arguments, tracecmd)},
 	{'q', "quiet", NULL, "say nothing of hosts that come and go", OPTION_FLAG,
 	 offsetof(struct arguments, quiet)},
 	{0},
@@ -38,7 +40,8 @@ static const struct command_spec spec = {
 		    "pantrace record --guest ssh:root@db -e 'block:*' -d 5     # over ssh, which "
 		    "starts the agent\n"
 		    "pantrace run --guest db script.bt       # a script in the guest named db\n"
-		    "pantrace agent unix:/run/agent.sock     # on a socket, for a container\n",
+		    "pantrace agent unix:/run/agent.sock     # on a socket, for a container\n"
+		    "pantrace agent --trace-cmd              # for `trace-cmd record -A`\n",
 	.details = "WHERE is vsock[:PORT] (1983), the path of a virtio-serial port, unix:SOCKET, "
 		   "the path of a socket to be made, or - for standard input and output. The "
 		   "default is the port named pantrace.0 or, if there is none, vsock.\n\n"
@@ -51,6 +54,10 @@ static const struct command_spec spec = {
 		   "runs no commands, nor scripts that do (--unsafe). The port and the socket "
 		   "belong to root; over vsock only root on the host can connect (from a port "
 		   "below 1024). The agent never listens on a network port: use ssh.\n\n"
+		   "With --trace-cmd the host runs `trace-cmd record -A CID:PORT` instead of "
+		   "pantrace, over vsock only. Any user of the host can connect then, as with "
+		   "trace-cmd's own agent; other guests cannot. The options after -A are those of "
+		   "`pantrace record`.\n\n"
 		   "It serves one host at a time. While the host does not read, the buffers of "
 		   "the kernel and of programs fill up and count what they lose. When the host "
 		   "leaves, or the agent is killed, the recording ends and what it had set up is "
@@ -66,7 +73,10 @@ static int serve(struct agent_door *door, const struct arguments *a, int stop)
 	while (goes_on && !agent_door_wait(door, stop, &in, &out)) {
 		if (!a->quiet && door->kind != DOOR_STDIO)
 			complain("agent", "a host is there");
-		agent_converse(in, out, stop, a->quiet);
+		if (a->tracecmd)
+			agent_converse_tracecmd(in, door->peer, stop, a->quiet);
+		else
+			agent_converse(in, out, stop, a->quiet);
 		agent_door_part(door, in, out);
 		goes_on = !a->once && door->kind != DOOR_STDIO;
 	}
@@ -87,7 +97,8 @@ int cmd_agent(int argc, char **argv)
 		return options_usage_error(&spec, "one WHERE: what is '%s'?", argv[first + 1]);
 	if (a.peer >= VMADDR_CID_ANY)
 		return options_usage_error(&spec, "--peer takes a CID");
-	if (agent_door_open(&door, argv[first], (u32)a.peer, &d))
+	if ((a.tracecmd ? agent_door_open_tracecmd : agent_door_open)(&door, argv[first],
+								      (u32)a.peer, &d))
 		return diag_close(&d, EXIT_FAILED);
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&ends);

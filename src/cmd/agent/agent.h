@@ -5,6 +5,7 @@
  *	agent.c		the command: where it is reached
  *	door.c		that place: vsock, a virtio-serial port, a Unix socket, standard input
  *	conversation.c	one host: its messages, and the recorder's
+ *	tracecmd.c	one host that is trace-cmd
  *	recorder.c	the recorder, or a script, in a process of its own
  */
 #ifndef PANTRACE_CMD_AGENT_AGENT_H
@@ -28,11 +29,14 @@ struct agent_door {
 	int fd; /* the port, or the socket that listens */
 	const char *path; /* of a Unix socket, to be removed */
 	u32 peer; /* of vsock: the CID that may connect */
+	bool is_for_tracecmd; /* which connects from any port */
 	char name[128]; /* for messages */
 };
 
 /* where: NULL = the port, or vsock if there is none. 0 or -errno with a diagnostic. */
 int agent_door_open(struct agent_door *door, const char *where, u32 peer, struct diag *d);
+/* For hosts that are `trace-cmd record -A`: vsock alone, "vsock:PORT". The same. */
+int agent_door_open_tracecmd(struct agent_door *door, const char *where, u32 peer, struct diag *d);
 /*
  * Waits for a host. 0: *ret_in and *ret_out, which do not wait, are those of a conversation, to be
  * given to agent_door_part(); -EINTR: stop is readable.
@@ -65,5 +69,10 @@ int agent_recorder_end(struct agent_recorder *r);
 
 /* Serves until the host leaves, or stop is readable; reports to standard error. */
 void agent_converse(int in, int out, int stop, bool quiet);
+
+/* ---- tracecmd.c ---- */
+
+/* The same with `trace-cmd record -A` of this CID, at a vsock connection. */
+void agent_converse_tracecmd(int fd, u32 peer, int stop, bool quiet);
 
 #endif

@@ -19,6 +19,7 @@
 #include "base/options.h"
 #include "cmd/agent/agent.h"
 #include "trace/agent/protocol.h"
+#include "trace/tracecmd/protocol.h"
 
 #define PORTS	"/sys/class/virtio-ports"
 #define LOOK_MS 200 /* between two looks for a host, where poll() cannot tell */
@@ -81,7 +82,8 @@ static bool may_connect(const struct agent_door *door, int fd)
 		return true;
 	if (getpeername(fd, (struct sockaddr *)&peer, &size))
 		return false;
-	if (peer.svm_cid == door->peer && peer.svm_port < AGENT_PORTS_OF_ROOT)
+	if (peer.svm_cid == door->peer &&
+	    (door->is_for_tracecmd || peer.svm_port < AGENT_PORTS_OF_ROOT))
 		return true;
 	complain("agent", "CID %u, port %u is refused: root of CID %u may connect", peer.svm_cid,
 		 peer.svm_port, door->peer);
@@ -145,6 +147,20 @@ int agent_door_open(struct agent_door *door, const char *where, u32 peer, struct
 				     ", nor vsock: `pantrace agent --help` shows what QEMU needs");
 	}
 	free(port);
+	return err;
+}
+
+int agent_door_open_tracecmd(struct agent_door *door, const char *where, u32 peer, struct diag *d)
+{
+	int err;
+
+	if (where && !str_starts(where, "vsock")) {
+		diag_error(d, NO_SPAN, "'%s': trace-cmd comes by vsock[:PORT] (%u)", where,
+			   TRACECMD_PORT);
+		return -EINVAL;
+	}
+	err = agent_door_open(door, where && where[5] ? where : "vsock:823", peer, d);
+	door->is_for_tracecmd = true;
 	return err;
 }
 

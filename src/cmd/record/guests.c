@@ -32,10 +32,33 @@ static int find_guest(int argc, char **argv, int from)
 	return i;
 }
 
+/* What trace-cmd's agent takes no more, or what would make its recording another than ours. */
+static int check_tracecmd_words(const struct command_spec *spec, const struct record_guest *g)
+{
+	static const struct {
+		const char *word, *why;
+	} rows[] = {
+		{"-C", "its clock is mono, as everywhere here"},
+		{"-B", "trace-cmd's agent sends its main buffer"},
+		{"-o", "what it sends is written here"},
+		{"-N", "what it sends is written here"},
+		{"-A", "a guest of a guest is its host's"},
+		{"--subbuf-size", "its pages are as large as its machine's"},
+	};
+
+	for (u32 i = 0; i < g->count; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(rows); k++)
+			if (str_starts(g->words[i], rows[k].word))
+				return options_usage_error(spec, "%s: without %s: %s", g->where,
+							   rows[k].word, rows[k].why);
+	return OPTIONS_GO_ON;
+}
+
 /* The words are checked here, too: a mistake is told before anybody is connected to. */
 static int check_words(const struct command_spec *spec, const struct record_guest *g)
 {
 	VECTOR(char *) argv = {0};
+	const char *way;
 	size_t size = 0;
 	int rc;
 
@@ -44,6 +67,9 @@ static int check_words(const struct command_spec *spec, const struct record_gues
 					   "which events of %s? what stands behind " OPTION
 					   " WHERE is recorded there: -e TRACEPOINT",
 					   g->where);
+	free(agent_way_name(g->where, &way));
+	if (agent_is_tracecmd(way))
+		return check_tracecmd_words(spec, g);
 	vector_push(&argv, (char *)"record");
 	for (u32 i = 0; i < g->count; i++) {
 		vector_push(&argv, g->words[i]); /* which are put into another order */

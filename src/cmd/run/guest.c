@@ -166,7 +166,7 @@ int run_in_guest(const char *where, const char *format, const char *text, char *
 		return EXIT_FAILED;
 	}
 	free(agent_way_name(where, &way));
-	s.fd = agent_reach(way, &d, &s.ssh);
+	s.fd = agent_reach(way, NULL, 0, &d, &s.ssh);
 	if (s.fd < 0) {
 		strbuf_release(&words);
 		return diag_close(&d, EXIT_FAILED);

@@ -174,7 +174,7 @@ void guest_clock_round(struct guest *g)
 	const struct guest_clock *const c = &g->clock;
 	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
 
-	if (g->state < GUEST_WELCOME || g->state >= GUEST_GONE)
+	if (g->state < GUEST_WELCOME || g->fd < 0)
 		return;
 	if (c->asked_ns ? now - c->asked_ns > LOST_NS : now - c->answered_ns > CLOCK_NS)
 		ask(g);
@@ -185,7 +185,7 @@ void guest_clock_burst(struct guest *g, u32 count)
 	struct guest_clock *const c = &g->clock;
 	const u64 until = clock_now_ns(CLOCK_MONOTONIC) + LOST_NS;
 
-	while (count && g->state < GUEST_GONE && clock_now_ns(CLOCK_MONOTONIC) < until) {
+	while (count && g->fd >= 0 && clock_now_ns(CLOCK_MONOTONIC) < until) {
 		if (!c->asked_ns)
 			ask(g);
 		if (guest_pump(g, 50) < 0)

@@ -54,6 +54,8 @@ void guest_gone(struct guest *g, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	disconnect(g);
+	if (g->state == GUEST_ENDED) /* everything is here */
+		return;
 	if (g->state < GUEST_ON) {
 		diag_error(g->run->diag, NO_SPAN, "%s: %s", name_of(g), text);
 	} else if (g->state == GUEST_ON) {
@@ -280,11 +282,12 @@ int guest_open(struct guest *g, struct record_run *run, const struct record_gues
 			    .directory = -1,
 			    .clock.file = -1};
 	g->name = agent_way_name(asked->where, &way);
+	g->is_tracecmd = agent_is_tracecmd(way);
 	if (getrandom(&g->nonce, sizeof(g->nonce), 0) < 0)
 		g->nonce = clock_now_ns(CLOCK_MONOTONIC);
 	agent_in_init(&g->in, AGENT_MARK_AGENT, &g->nonce);
 	agent_out_init(&g->out);
-	g->fd = agent_reach(way, run->diag, &g->ssh);
+	g->fd = agent_reach(way, asked->words, asked->count, run->diag, &g->ssh);
 	if (g->fd < 0)
 		return g->fd;
 	g->process = agent_process(g->fd);

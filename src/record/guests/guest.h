@@ -47,7 +47,8 @@ struct guest {
 	char *name; /* of its directory; NULL = not known yet */
 	u64 nonce;
 	int fd;
-	pid_t ssh; /* 0 = none */
+	bool is_tracecmd; /* another process stands in for its agent */
+	pid_t ssh; /* or that process; 0 = none */
 	struct agent_in in;
 	struct agent_out out;
 	u64 heard_ns; /* when the last bytes came */

@@ -3,6 +3,8 @@
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -15,8 +17,11 @@
 #include "trace/agent/qemu.h"
 #include "trace/ctf/sink.h"
 #include "trace/relay/ctf_relay_connect.h"
+#include "trace/tracecmd/protocol.h"
+#include "trace/tracecmd/stand_in.h"
 
 #define CONNECT_MS 5000
+#define TRACECMD   "trace-cmd:"
 
 char *agent_way_name(const char *where, const char **ret_way)
 {
@@ -104,6 +109,63 @@ static int connect_ssh(const char *text, pid_t *ret_pid)
 	return fd;
 }
 
+/* ---- trace-cmd's agent ---- */
+
+bool agent_is_tracecmd(const char *way)
+{
+	return str_starts(way, TRACECMD);
+}
+
+/* machine: "vsock:CID" or "tcp:ADDRESS". What is sent is sent at once, and both ends wait. */
+static int connect_machine(const char *machine, u32 port)
+{
+	char *const url = xasprintf("%s:%u", machine, port);
+	struct sockaddr_vm address;
+	const int on = 1;
+	pid_t none;
+	int fd = -EINVAL;
+
+	if (str_starts(url, "tcp:"))
+		fd = relay_connect(url, &none);
+	else if (parse_vsock(url + strlen("vsock:"), &address))
+		fd = connect_vsock(&address);
+	free(url);
+	if (fd < 0)
+		return fd;
+	fcntl(fd, F_SETFL, 0);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	return fd;
+}
+
+/* "CID[:PORT]" or "ADDRESS[:PORT]" */
+static int connect_tracecmd(const char *text, char *const *words, u32 count, pid_t *ret_pid)
+{
+	const char *const colon = strchr(text, ':');
+	const size_t n = colon ? (size_t)(colon - text) : strlen(text);
+	char *const machine =
+		xasprintf("%s:%.*s", memchr(text, '.', n) ? "tcp" : "vsock", (int)n, text);
+	struct tracecmd_asked asked = {.connect = connect_machine, .machine = machine};
+	VECTOR(char *) all = {0};
+	u64 port = TRACECMD_PORT;
+	int fd = -EINVAL;
+
+	vector_push(&all, (char *)"-C"); /* on whose time line we put them */
+	vector_push(&all, (char *)"mono");
+	for (u32 i = 0; i < count; i++)
+		vector_push(&all, words[i]);
+	asked.words = all.items;
+	asked.count = (u32)all.len;
+	if (!colon || (!parse_u64(colon + 1, &port) && port <= UINT32_MAX))
+		fd = asked.fd = connect_machine(machine, (u32)port);
+	if (fd >= 0)
+		fd = tracecmd_stand_in(&asked, ret_pid);
+	vector_free(&all);
+	free(machine);
+	return fd;
+}
+
+/* ---- all of them ---- */
+
 static int connect_way(const char *way, struct diag *d, pid_t *ret_pid)
 {
 	const unsigned int errors = d->errors;
@@ -140,13 +202,19 @@ static void refuse_unknown(const char *way, struct diag *d)
 	free(guests);
 }
 
-int agent_reach(const char *way, struct diag *d, pid_t *ret_pid)
+int agent_reach(const char *way, char *const *words, u32 count, struct diag *d, pid_t *ret_pid)
 {
+	const bool is_tracecmd = agent_is_tracecmd(way);
 	const unsigned int errors = d->errors;
 	int fd;
 
 	*ret_pid = 0;
-	fd = connect_way(way, d, ret_pid);
+	if (is_tracecmd && !words) {
+		diag_error(d, NO_SPAN, "--guest '%s': trace-cmd's agent runs no scripts", way);
+		return -EINVAL;
+	}
+	fd = is_tracecmd ? connect_tracecmd(way + strlen(TRACECMD), words, count, ret_pid)
+			 : connect_way(way, d, ret_pid);
 	if (fd >= 0 || d->errors != errors)
 		return fd;
 	if (fd == -EINVAL)
@@ -156,6 +224,9 @@ int agent_reach(const char *way, struct diag *d, pid_t *ret_pid)
 	if (fd == -EAFNOSUPPORT || fd == -ENODEV)
 		diag_hint(d, "this kernel has no vsock (module vhost_vsock): a virtio-serial port "
 			     "needs none");
+	else if (is_tracecmd)
+		diag_hint(d,
+			  "in the guest: trace-cmd agent; by TCP: trace-cmd agent -N OUR-ADDRESS");
 	else if (fd != -EINVAL)
 		diag_hint(d, "in the guest: pantrace agent (its --help shows what QEMU needs)");
 	return fd;

@@ -2,7 +2,6 @@
 #include "trace/agent/sender.h"
 
 #include "base/file.h"
-#include "trace/agent/protocol.h"
 
 static struct agent_sender *of(struct recording_carrier *c)
 {
@@ -26,8 +25,8 @@ static int put(struct agent_sender *s, enum agent_type type, const void *head, s
 	return err;
 }
 
-static int send_frame(struct agent_sender *s, enum agent_type type, const void *head,
-		      size_t head_size, const void *body, size_t body_size)
+int agent_send(struct agent_sender *s, enum agent_type type, const void *head, size_t head_size,
+	       const void *body, size_t body_size)
 {
 	int err;
 
@@ -61,7 +60,7 @@ static int write_file(struct recording_carrier *c, u32 number, const void *data,
 		const size_t some = MIN(n - done, (size_t)AGENT_WRITE_BYTES);
 		const struct agent_write head = {.number = number, .at = at + done};
 
-		err = send_frame(s, AGENT_WRITE, &head, sizeof(head), (const u8 *)data + done,
+		err = agent_send(s, AGENT_WRITE, &head, sizeof(head), (const u8 *)data + done,
 				 some);
 		done += some;
 	}
@@ -74,19 +73,19 @@ static int pack(struct recording_carrier *c, u32 number, const void *plan, size_
 
 	if (n > AGENT_FRAME_MOST - sizeof(head))
 		return -E2BIG;
-	return send_frame(of(c), AGENT_PACK, &head, sizeof(head), plan, n);
+	return agent_send(of(c), AGENT_PACK, &head, sizeof(head), plan, n);
 }
 
 static void begun(struct recording_carrier *c)
 {
-	send_frame(of(c), AGENT_BEGUN, NULL, 0, NULL, 0);
+	agent_send(of(c), AGENT_BEGUN, NULL, 0, NULL, 0);
 }
 
 static void ended(struct recording_carrier *c, u64 lost, u64 uncounted)
 {
 	const struct agent_lost head = {lost, uncounted};
 
-	send_frame(of(c), AGENT_LOST, &head, sizeof(head), NULL, 0);
+	agent_send(of(c), AGENT_LOST, &head, sizeof(head), NULL, 0);
 }
 
 void agent_sender_init(struct agent_sender *s, int fd)

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/recording_file.h"
+#include "trace/agent/protocol.h"
 
 struct agent_sender {
 	struct recording_carrier carrier;
@@ -17,5 +18,8 @@ struct agent_sender {
 };
 
 void agent_sender_init(struct agent_sender *s, int fd);
+/* Any other frame, of up to two parts; it waits while the way is full. 0 or -errno. */
+int agent_send(struct agent_sender *s, enum agent_type type, const void *head, size_t head_size,
+	       const void *body, size_t body_size);
 
 #endif

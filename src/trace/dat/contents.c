@@ -163,6 +163,8 @@ void trace_dat_text_option(struct trace_dat *t, u16 id, const char *data, size_t
 		t->date_ns = (s64)(strtoull(text, NULL, 0) * 1000u);
 		t->has_date = true;
 	} else if (id == OPTION_VERSION) {
+		if (!str_starts(text, "pantrace ")) /* trace-cmd's; ours may stand beside it */
+			return;
 		t->has_realtime = number_behind(text, TRACE_DAT_REALTIME, &t->realtime_ns);
 		t->said = text;
 		text = strstr(text, ", " TRACE_DAT_BOOT);

@@ -223,6 +223,28 @@ static u32 cpus_of(const struct dat_writer_options *o)
 	return most;
 }
 
+void dat_contents_shifts(struct dat_contents *c, u32 cpus, const struct dat_shift *all, u32 count)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	put64(&out, 0); /* the number of the host's recording */
+	put32(&out, 1); /* what lies between two is interpolated */
+	put32(&out, cpus);
+	for (u32 cpu = 0; cpu < cpus; cpu++) {
+		put32(&out, count);
+		for (u32 i = 0; i < count; i++)
+			put64(&out, all[i].time);
+		for (u32 i = 0; i < count; i++)
+			put64(&out, (u64)all[i].offset_ns);
+		for (u32 i = 0; i < count; i++)
+			put64(&out, 1); /* times are multiplied by this */
+	}
+	for (u32 i = 0; i < cpus * count; i++)
+		put64(&out, 0); /* and divided by this power of two */
+	put_option(&c->options, OPTION_TIME_SHIFT, out.data, out.len);
+	strbuf_release(&out);
+}
+
 /* Options that are the same in both versions. */
 static void put_options(const struct dat_writer_options *o, const struct dat_contents *c,
 			struct strbuf *out)

@@ -60,6 +60,13 @@ void dat_contents_headers(struct dat_contents *c, const char *page, const char *
 void dat_contents_symbols(struct dat_contents *c, const char *text, size_t len);
 void dat_contents_strings(struct dat_contents *c, const char *text, size_t len);
 void dat_contents_tasks(struct dat_contents *c, const char *text, size_t len);
+/* At .time of this machine's clock, .offset_ns was to be added for that of another. */
+struct dat_shift {
+	u64 time;
+	s64 offset_ns;
+};
+/* How its times stand to those of a host, for trace-cmd, which adds it to all of them. */
+void dat_contents_shifts(struct dat_contents *c, u32 cpus, const struct dat_shift *all, u32 count);
 /* Headers of a ring whose pages have this size and are laid out as in every 64-bit kernel. */
 void dat_contents_usual_headers(struct dat_contents *c, u32 page_size);
 #define KERNEL_OWN_EVENTS "ftrace" /* the system of those that ftrace itself writes */
