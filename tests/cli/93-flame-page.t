@@ -7,6 +7,7 @@ import re
 import subprocess
 
 from browser import Browser
+from perf_script import record
 from tap import done, equal, need, ok, pantrace, scratch
 
 need('chromium', 'perf')
@@ -36,8 +37,7 @@ with open('w', 'r+b') as f:
         image = image.replace(old.encode() + b'\0', new.encode() + b'\0')
     f.seek(0)
     f.write(image)
-subprocess.run(['perf', 'record', '-q', '-F', '2000', '-e', 'cpu-clock:u', '-g', '-o', 'a.data', './w'],
-               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+record('-F', '2000', '-e', 'cpu-clock:u', '-g', '-o', 'a.data', './w')
 made = subprocess.run([pantrace, 'flame', '--count', 'a.data', '-o', 'a.html'], capture_output=True, text=True)
 equal((made.returncode, made.stderr), (0, ''), 'pantrace flame')
 subprocess.run([pantrace, 'flame', '--count', 'a.data', '-o', 'b.html'])
@@ -88,6 +88,22 @@ with Browser() as b:
     equal(b.run('page.drawings[0].zoom'), b.run(f'page.tree.parent[{zoom}]'), 'Backspace: one frame out')
     b.key('Escape')
     equal(b.run('page.drawings[0].zoom'), 0, 'Escape: all')
+
+    # frames that are chosen: the sum of their samples, of one in another the outer alone
+    b.run("page.drawings[0].look(page.tree.names.includes('big') ? page.tree.name.findIndex((n, i) => page.tree.names[n] === 'big') : 0)")
+    b.key(' ')
+    ok(f"1 frames: {b.run('Number(page.tree.exact[page.drawings[0].at])'):,} " in b.run("document.getElementById('sum').value"), 'space: one frame',
+       b.run("document.getElementById('sum').value"))
+    b.key('ArrowUp')
+    b.key(' ')
+    b.key('ArrowDown')
+    both = b.run("Number(page.tree.exact[page.drawings[0].at])") + b.run('(i => { page.drawings[0].look(i); return Number(page.tree.exact[i]); })(page.drawings[0].sibling(page.drawings[0].at, 1))')
+    b.key(' ')
+    equal(b.run("document.getElementById('sum').value"), f'3 frames: {both:,} samples, {100 * both / samples:.2f}%', 'and one within it, and one beside it')
+    ok('sum=' in b.run('location.hash'), 'the address has them')
+    chosen = b.run('location.hash')
+    b.key('Escape')
+    equal(b.run("document.getElementById('sum').value"), '', 'Escape: none')
     b.key('i')
     equal(b.run('[page.drawings[0].up, document.getElementById("icicle").getAttribute("aria-pressed")]'), [False, 'true'], 'i: an icicle')
     b.key('f')
@@ -115,7 +131,10 @@ with Browser() as b:
     b.open(page + state)
     b.wait('globalThis.page')
     equal(b.run('[page.drawings[0].zoom, document.getElementById("search").value]'), [zoom, 'big'], 'the address brings it back')
-    b.open(page + '#zoom=99999999&view=nothing&of=-1&search=%2F(%2F')
+    b.open(page + chosen)
+    b.wait('globalThis.page')
+    equal(b.run("document.getElementById('sum').value"), f'3 frames: {both:,} samples, {100 * both / samples:.2f}%', 'the sum, too')
+    b.open(page + '#sum=x.-1.99999999&zoom=99999999&view=nothing&of=-1&search=%2F(%2F')
     b.wait('globalThis.page')
     equal(b.run('[page.drawings[0].zoom, page.state.view]'), [0, 'flame'], 'an address that means nothing')
     equal(b.complaints(), [], 'still no error')

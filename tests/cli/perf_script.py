@@ -24,8 +24,8 @@ def switch(text):
 
 
 def record(*words):
-    """perf record, again where it died: it aborts now and then on a busy machine."""
-    for _ in range(5):
+    """perf record, again where it died: it aborts while somebody else on the machine records mappings with their build-ids."""
+    for _ in range(60):
         r = subprocess.run(['perf', 'record', '-q', *words], capture_output=True, text=True, errors='replace')
         if r.returncode == 0:
             return

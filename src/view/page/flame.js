@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page of a flame graph. */
 
-const DEFAULTS = {view: 'flame', zoom: 0, search: '', of: ''};
+const DEFAULTS = {view: 'flame', zoom: 0, search: '', of: '', sum: ''};
 const VIEWS = {flame: 'Flame graph', icicle: 'Icicle', sandwich: 'Callers and callees'};
 const KEYS = [['arrows', 'move from frame to frame'], ['Enter, click', 'zoom to the frame'],
-	['Backspace', 'zoom out by one frame'], ['Escape', 'all'], ['/', 'search'],
+	['Backspace', 'zoom out by one frame'], ['Shift and click, space', 'add the frame to a sum, or take it out'], ['Escape', 'all, no sum'], ['/', 'search'],
 	['f, i', 'flame graph, icicle'], ['s', 'callers and callees of the frame'], ['?', 'these keys']];
 
 class Page {
@@ -30,6 +30,7 @@ class Page {
 		this.search = element('input', {type: 'search', id: 'search',
 			placeholder: 'Search: text or /expression/', 'aria-label': 'Search', oninput: () => this.find()});
 		this.matched = element('output', {id: 'matched', className: 'soft'});
+		this.sum = element('output', {id: 'sum', className: 'soft'});
 		this.back = element('button', {type: 'button', id: 'all', onclick: () => this.drawings[0].zoomTo(0)}, 'Show all');
 		this.help = element('dialog', {}, element('table', {}, element('tbody', {}, ...KEYS.map(([key, what]) =>
 			element('tr', {}, element('td', {}, key), element('td', {}, what))))),
@@ -37,7 +38,7 @@ class Page {
 		this.place = element('div', {id: 'drawings'});
 		this.detail = element('div', {className: 'detail', id: 'detail', 'aria-live': 'polite'});
 		main.append(element('div', {className: 'bar', role: 'toolbar'}, ...this.buttons, this.back,
-			element('span', {className: 'space'}), this.matched, this.search,
+			element('span', {className: 'space'}), this.sum, this.matched, this.search,
 			element('button', {type: 'button', onclick: () => this.help.showModal()}, 'Keys')),
 			this.legend(), this.place, this.detail, this.help);
 		const table = document.querySelector('#tables table');
@@ -84,12 +85,16 @@ class Page {
 		const two = s.view === 'sandwich' ? sandwich(this.tree, Number(s.of)) : null;
 		if (s.view === 'sandwich' && !two)
 			s.view = DEFAULTS.view;
-		const common = {whole: this.whole, tell: (d, i) => this.describe(d.tree, i), zoomed: (d, i) => this.onZoom(d, i)};
+		const common = {whole: this.whole, tell: (d, i) => this.describe(d.tree, i), zoomed: (d, i) => this.onZoom(d, i),
+			chose: d => this.onChosen(d)};
 		this.drawings = two ? [new Drawing(two[0], {...common, up: true}), new Drawing(two[1], {...common, up: false})]
 			: [new Drawing(this.tree, {...common, up: s.view === 'flame'})];
 		this.place.replaceChildren(...(two ? [element('h2', {}, 'Callers'), this.drawings[0].box,
 			element('h2', {}, 'Callees'), this.drawings[1].box] : [this.drawings[0].box]));
 		this.drawings.forEach(d => d.resize());
+		if (!two)
+			this.drawings[0].chosen = new Set(s.sum.split('.').map(Number).filter(i => i > 0 && i < this.tree.count));
+		this.onChosen(this.drawings[0]);
 		const zoom = Number(s.zoom);
 		if (!two && zoom > 0 && zoom < this.tree.count)
 			this.drawings[0].zoomTo(zoom);
@@ -106,6 +111,14 @@ class Page {
 	onZoom(drawing, i) {
 		this.state.zoom = drawing.tree === this.tree ? i : 0;
 		this.back.disabled = !this.drawings.some(d => d.zoom);
+		fragment.set(this.state, DEFAULTS);
+	}
+
+	onChosen(drawing) {
+		const sum = drawing.chosenWeight(), {size} = drawing.chosen;
+		this.sum.value = size ? `${grouped(size)} frames: ${grouped(sum)} ${drawing.tree.unit}, ${percent(Number(sum), this.whole.now)}` : '';
+		if (drawing.tree === this.tree)
+			this.state.sum = [...drawing.chosen].join('.');
 		fragment.set(this.state, DEFAULTS);
 	}
 

@@ -164,9 +164,9 @@ function sandwich(tree, name) {
 /* ---- one drawing ---- */
 
 class Drawing {
-	/* up: the root is at the bottom; whole: what shares are of; tell(i): frame i is looked at */
-	constructor(tree, {up, whole, tell, zoomed}) {
-		Object.assign(this, {tree, up, whole, tell, zoomed, zoom: 0, at: 0, test: null});
+	/* up: the root is at the bottom; whole: what shares are of; tell(i): frame i is looked at; chose: of others are chosen, if they can be */
+	constructor(tree, {up, whole, tell, zoomed, chose}) {
+		Object.assign(this, {tree, up, whole, tell, zoomed, chose, zoom: 0, at: 0, test: null, chosen: new Set()});
 		this.canvas = element('canvas', {tabIndex: 0, role: 'img', onclick: e => this.onClick(e),
 			onpointermove: e => e.pointerType === 'mouse' && this.look(this.hit(e)),
 			ondblclick: e => this.zoomTo(this.hit(e)), onkeydown: e => this.onKey(e)});
@@ -269,8 +269,9 @@ class Drawing {
 			c.fillText(name.length > room ? name.slice(0, room - 1) + '\u2026' : name, Math.max(x, 0) + 3, y + ROW / 2);
 		}
 		c.globalAlpha = 1;
-		if (i === this.at && document.activeElement === this.canvas) {
-			c.strokeStyle = styleColour('hold');
+		const isHeld = i === this.at && document.activeElement === this.canvas;
+		if (isHeld || this.chosen.has(i)) {
+			c.strokeStyle = styleColour(isHeld ? 'hold' : 'ink');
 			c.lineWidth = 2;
 			c.strokeRect(x + 1, y + 1, Math.max(width - 2.5, 1), ROW - 3);
 		}
@@ -346,11 +347,34 @@ class Drawing {
 		this.draw();
 	}
 
+	/* A frame more, or one less. */
+	choose(i) {
+		if (i < 0 || !this.chose)
+			return;
+		if (!this.chosen.delete(i))
+			this.chosen.add(i);
+		this.chose(this);
+		this.draw();
+	}
+
+	/* Of one in another only the outer counts. */
+	chosenWeight() {
+		let sum = 0n, end = 0;
+		for (const i of [...this.chosen].sort((a, b) => a - b))
+			if (i >= end) {
+				sum += this.tree.exact[i];
+				end = this.tree.end[i];
+			}
+		return sum;
+	}
+
 	onClick(event) {
 		const i = this.hit(event);
 		this.canvas.focus({preventScroll: true});
 		this.look(i);
-		if (event.detail === 1 && i >= 0)
+		if (event.shiftKey)
+			this.choose(i);
+		else if (event.detail === 1 && i >= 0)
 			this.zoomTo(i);
 	}
 
@@ -382,7 +406,12 @@ class Drawing {
 			ArrowRight: () => this.look(this.sibling(this.at, 1)),
 			Enter: () => this.zoomTo(this.at),
 			Backspace: () => this.zoomTo(t.parent[this.zoom]),
-			Escape: () => this.zoomTo(0),
+			' ': () => this.choose(this.at),
+			Escape: () => {
+				this.chosen.clear();
+				this.chose?.(this);
+				this.zoomTo(0);
+			},
 			Home: () => this.look(this.zoom),
 		};
 		if (event.ctrlKey || event.altKey || event.metaKey || !steps[event.key])
