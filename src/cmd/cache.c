@@ -55,21 +55,22 @@ static const struct command_spec spec = {
 		"  pantrace cache indexes                  # of debug information, and their "
 		"sizes\n"
 		"  pantrace cache purge                    # removes them\n",
-	.details =
-		"Definitions of probes in the cache work on machines without debug information: "
-		"copy the directory there. They are used for programs and kernels of the same "
-		"build-id only.\n\n"
-		"The directory has perf's layout: `perf probe --cache --list` and `perf "
-		"buildid-cache --list` show what is added here, the other way round too. It must "
-		"belong to the user, and nobody else may write to it. Programs are copied, not "
-		"linked: a program that is written over later does not change the copy.\n\n"
-		"remove takes a file, all build-ids of which are removed, or a build-id or its "
-		"beginning (4 digits or more). prune removes those whose program has gone or has "
-		"another build-id now: also what was brought from another machine.\n\n"
-		"Indexes say which part of a large file of debug information has what (see "
-		"`pantrace probe`). They are kept in ~/.cache/pantrace/index, or below "
-		"$XDG_CACHE_HOME, take 512 MB at most, and are made again when they are needed: "
-		"purge loses nothing but time.\n",
+	.details = "Definitions of probes in the cache work on machines without debug "
+		   "information: copy the directory there. They apply only to programs and "
+		   "kernels with the same build-id.\n\n"
+		   "The directory has perf's layout: `perf probe --cache --list` and `perf "
+		   "buildid-cache --list` show what is added here, and the other way round. It "
+		   "must belong to the user, and nobody else may be able to write to it. "
+		   "Programs are copied, not linked, so that the copy survives changes of the "
+		   "program.\n\n"
+		   "remove takes a file, all of whose build-ids are removed, or a build-id or "
+		   "its beginning (4 digits or more). prune removes entries whose program is "
+		   "gone or now has another build-id, including those brought from another "
+		   "machine.\n\n"
+		   "Indexes say which part of a large file of debug information has what (see "
+		   "`pantrace probe`). They are kept in ~/.cache/pantrace/index, or below "
+		   "$XDG_CACHE_HOME, take at most 512 MB, and are made again when needed: purge "
+		   "costs only time.\n",
 	.options = options,
 	.fields = fields,
 };

@@ -75,6 +75,9 @@ int main(int argc, char **argv)
 END
 gcc -O2 -D_GNU_SOURCE speaker.c -o speaker && install -m 755 counts speaker /tmp/ || exit 1
 
+# A socket has its name before it takes connections.
+listens() { grep -q " 00010000 .* $1\$" /proc/net/unix; }
+
 # ---- the name of our directory of rings is taken
 $as_evil mkdir -m 777 /dev/shm/pantrace-0
 start record -u 'counts:event' -o taken
@@ -123,7 +126,7 @@ rm -rf /tmp/pantrace-7 /tmp/pantrace-$evil /tmp/pantrace-4345 /run/user/4344 /ru
 $as_evil mkdir -m 755 /tmp/pantrace-$evil
 $as_evil sh -c "umask 0; exec /tmp/speaker /tmp/pantrace-$evil/1 answers" &
 speaker=$!
-until_true [ -S /tmp/pantrace-$evil/1 ]
+until_true listens /tmp/pantrace-$evil/1
 run user list
 like "$out" 'evil:event' "root's tool asks another user's program"
 is "$($as_nobody timeout 120 "$pantrace" user list 2>&1 | grep evil)" "" "another user's does not"
@@ -205,10 +208,10 @@ fi
 # ---- who speaks
 $as_evil mkdir -m 755 /tmp/pantrace-$evil
 $as_evil /tmp/speaker /tmp/pantrace-$evil/77 orphan &
-until_true [ -S /tmp/pantrace-$evil/77 ]
+until_true listens /tmp/pantrace-$evil/77
 $as_evil /tmp/speaker /tmp/pantrace-$evil/78 live &
 live=$!
-until_true [ -S /tmp/pantrace-$evil/78 ]
+until_true listens /tmp/pantrace-$evil/78
 ./counts -1 1000 &
 one=$!
 until_true [ -S /run/pantrace/$one ]
@@ -229,7 +232,7 @@ kill -STOP $one
 $as_evil rm -f /tmp/pantrace-$evil/77 /tmp/pantrace-$evil/78
 $as_evil /tmp/speaker /tmp/pantrace-$evil/79 silent &
 silent=$!
-until_true [ -S /tmp/pantrace-$evil/79 ]
+until_true listens /tmp/pantrace-$evil/79
 for _ in 1 2 3; do # on a busy machine it takes long without them, too
 	rm -rf silent
 	timeout 7 "$pantrace" record -u 'counts:event' -o silent -- true >out 2>err </dev/null
@@ -243,7 +246,7 @@ crowd=
 for i in $(seq 12); do
 	$as_evil /tmp/speaker /tmp/pantrace-$evil/9$i silent &
 	crowd="$crowd $!"
-	until_true [ -S /tmp/pantrace-$evil/9$i ]
+	until_true listens /tmp/pantrace-$evil/9$i
 done
 timeout 60 "$pantrace" record -u 'counts:event' -o silent -- true >out 2>err </dev/null
 is "$(grep -c "does not answer" err) $(grep -o 'WARNING: [0-9]* more processes do not answer' err)" "5 WARNING: 9 more processes do not answer" \
@@ -257,11 +260,11 @@ crowd=
 for i in $(seq 23); do
 	$as_evil /tmp/speaker /tmp/pantrace-$evil/7$i refuses &
 	crowd="$crowd $!"
-	until_true [ -S /tmp/pantrace-$evil/7$i ]
+	until_true listens /tmp/pantrace-$evil/7$i
 done
 $as_evil /tmp/speaker /tmp/pantrace-$evil/6 forged &
 crowd="$crowd $!"
-until_true [ -S /tmp/pantrace-$evil/6 ]
+until_true listens /tmp/pantrace-$evil/6
 run user start refused -u 'counts:event'
 is "$rc" 3 "user start: programs that refuse make its code 3"
 is "$(printf '%s\n' "$err" | grep -c '^ERROR')" 0 "a process's reason is not a message of its own"

@@ -41,13 +41,12 @@ static const struct option_spec options[] = {
 	{0, NULL, NULL, "How long, and how often", OPTION_HEADING, 0},
 	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_SECONDS,
 	 O(duration_ns)},
-	{'i', "interval", "SECONDS", "a report each interval, of what came in it", OPTION_SECONDS,
-	 O(interval_ns)},
+	{'i', "interval", "SECONDS", "a report for each interval", OPTION_SECONDS, O(interval_ns)},
 	{'I', "interval-print", "MS", "the same in milliseconds, as in perf", OPTION_POSITIVE,
 	 O(interval_ms)},
 	{0, "interval-count", "COUNT", "end after so many intervals", OPTION_POSITIVE,
 	 O(intervals)},
-	{'r', "repeat", "COUNT", "run the command so often: means, and how far they spread",
+	{'r', "repeat", "COUNT", "run the command COUNT times: means, and their deviation",
 	 OPTION_POSITIVE, O(repeat)},
 	{0, NULL, NULL, "Reports", OPTION_HEADING, 0},
 	{'A', "per-cpu", NULL, "a row for each CPU", OPTION_FLAG, O(per_cpu)},
@@ -62,11 +61,11 @@ static const struct option_spec options[] = {
 
 static const struct option_field fields[] = {
 	{"TIME", "with -i: seconds since the beginning"},
-	{"CPU, TID, COMM, CGROUP", "where it was counted, if that is told apart"},
-	{"COUNT", "how often it occurred; of clocks, milliseconds"},
-	{"EVENT", "the event; :u behind it: only outside of the kernel"},
+	{"CPU, TID, COMM, CGROUP", "where it was counted, if rows are split by that"},
+	{"COUNT", "how often it occurred; milliseconds for clocks"},
+	{"EVENT", "the event; with :u only outside the kernel"},
 	{"+-", "with -r: standard deviation of the mean"},
-	{"RATE", "in a second of the time that passed; of clocks, CPUs that were busy"},
+	{"RATE", "per second of elapsed time; busy CPUs for clocks"},
 	{0},
 };
 

@@ -58,9 +58,9 @@ static const struct command_spec overview_spec = {
 		   "status, snapshot, rotate, clear, destroy, trigger, list-triggers, "
 		   "remove-trigger. Each has a --help of its own.\n\n"
 		   "A session is named and outlives the tool: programs that start later join it, "
-		   "and `pantrace record --session NAME` writes what it collects. Processes are "
-		   "spoken to over their sockets in $XDG_RUNTIME_DIR/pantrace (root: "
-		   "/run/pantrace); only root and a process's own user are heard.\n",
+		   "and `pantrace record --session NAME` writes what it collects. It talks to "
+		   "processes over their sockets in $XDG_RUNTIME_DIR/pantrace (root: "
+		   "/run/pantrace); they accept only root and their own user.\n",
 	.options = options_none,
 };
 
