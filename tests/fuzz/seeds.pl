@@ -131,6 +131,8 @@ sub tracecmd
 	seed($message->(7, pack('NNNNNa16N', 0, 2, 4096, 0, 1, 'ptp', 1505), "1501\0001502\0"));
 	seed($message->(6, pack('NNNN', 0, 0, 0, 1), $words . pack('NN', 1, 5) . "ptp\0\0"));
 	seed(join '', $sync->(1, pack('NN', 1, 3)), (map { $sync->(2, pack('N', $_)) } 1 .. $_), $sync->(5, ''), $sync->(4, pack('NNNN', 0, 5, 0, 1))) for 1, 3, 100;
+	# of the host: the beginning and the probes come back, then its times
+	seed($message->(9, pack('a16N', 'none', 1), "\0\0") . join '', $sync->(1, pack('NN', 1, 3)), map { $sync->(2, pack('N', $_)) } 1 .. 150);
 }
 
 # What an agent sends: {kind, u16 size, body}*, which the target makes frames of; and the file of a clock.

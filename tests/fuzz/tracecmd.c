@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Any bytes as messages of trace-cmd's agent, or of its host: each by itself, and all as what comes
- * on the connection that compares clocks.
+ * on the connection that compares clocks, at either end.
  */
 #include <sys/socket.h>
 #include <unistd.h>
@@ -47,7 +47,7 @@ static void parse(const struct tracecmd_message *m)
 	tracecmd_request_release(&request);
 }
 
-static void compare(const uint8_t *data, size_t size)
+static void compare(const uint8_t *data, size_t size, bool as_host)
 {
 	struct tracecmd_stream s = {0};
 	struct tracecmd_moment moment;
@@ -58,7 +58,10 @@ static void compare(const uint8_t *data, size_t size)
 	if (send(pair[1], data, size, MSG_DONTWAIT) >= 0) {
 		shutdown(pair[1], SHUT_WR);
 		s.fd = pair[0];
-		tracecmd_compare(&s, &moment);
+		if (as_host)
+			tracecmd_compare(&s, &moment);
+		else
+			tracecmd_be_compared(&s);
 	}
 	close(pair[0]);
 	close(pair[1]);
@@ -71,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (size_t at = 0; tracecmd_parse(data + at, size - at, &m, &n) > 0; at += n)
 		parse(&m);
-	compare(data, MIN(size, (size_t)COMPARED_MOST));
+	compare(data, MIN(size, (size_t)COMPARED_MOST), true);
+	compare(data, MIN(size, (size_t)COMPARED_MOST), false);
 	return 0;
 }

@@ -43,6 +43,7 @@ struct host {
 	struct cpu *cpus;
 	u32 count;
 	bool has_begun;
+	bool compares; /* clocks, by the way that we know */
 	pthread_t compared;
 };
 
@@ -96,6 +97,8 @@ static int begin(struct host *h)
 		err = -ENOTSUP;
 	else
 		err = agent_recorder_start(&h->recorder, false, words.data, words.len);
+	for (size_t i = 0; i < r.ways.len; i++)
+		h->compares |= str_eq(r.ways.items[i], TRACECMD_PTP);
 	tracecmd_request_release(&r);
 	strbuf_release(&words);
 	return err;
@@ -262,12 +265,14 @@ static void *be_compared(void *arg)
 static int answer(struct host *h)
 {
 	struct tracecmd_response r = {.page_size = (u32)sysconf(_SC_PAGESIZE),
-				      .cpu_count = h->count,
-				      .way = TRACECMD_PTP};
+				      .cpu_count = h->count};
 
-	h->clock.fd = listen_anywhere(&r.way_port);
-	if (h->clock.fd < 0)
-		return h->clock.fd;
+	if (h->compares) {
+		strcpy(r.way, TRACECMD_PTP);
+		h->clock.fd = listen_anywhere(&r.way_port);
+		if (h->clock.fd < 0)
+			return h->clock.fd;
+	}
 	for (u32 i = 0; i < h->count; i++) {
 		h->cpus[i].fd = listen_anywhere(&r.ports[i]);
 		if (h->cpus[i].fd < 0)
@@ -388,9 +393,11 @@ static bool pump(struct host *h, int stop)
 
 static int open_all(struct host *h, bool *ret_is_compared)
 {
-	int err = wait_until_begun(h) ?: answer(h) ?: take_connection(h, &h->clock.fd);
+	int err = wait_until_begun(h) ?: answer(h);
 
-	if (!err)
+	if (!err && h->compares)
+		err = take_connection(h, &h->clock.fd);
+	if (!err && h->compares)
 		*ret_is_compared = !pthread_create(&h->compared, NULL, be_compared, &h->clock);
 	return err ?: send_head(h) ?: take_connections(h);
 }
@@ -445,7 +452,7 @@ void agent_converse_tracecmd(int fd, u32 peer, int stop, bool quiet)
 	if (is_whole) {
 		finish(h);
 	} else if (h->recorder.pid) {
-		if (!quiet)
+		if (!quiet && h->has_begun)
 			complain("agent", "the host has gone: its recording ends");
 		agent_recorder_abandon(&h->recorder);
 	}
