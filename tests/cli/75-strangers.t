@@ -257,6 +257,7 @@ wait $silent $one $crowd 2>/dev/null
 
 # ---- what a refusal says is one line, and a crowd of them is counted
 crowd=
+rm -f /tmp/pantrace-$evil/*
 for i in $(seq 23); do
 	$as_evil /tmp/speaker /tmp/pantrace-$evil/7$i refuses &
 	crowd="$crowd $!"
