@@ -144,6 +144,18 @@ int function_check_unique(struct probe_env *env, const struct probe_request *r, 
 	return -EINVAL;
 }
 
+u32 function_register_parameters(const struct type *function)
+{
+	u32 n = 0;
+
+	/* A struct by value takes several registers and moves all that follow. */
+	while (n < function->count && arch_argument_offset(n) >= 0 &&
+	       !type_is_record(function->members[n].type) && function->members[n].type->size &&
+	       function->members[n].type->size <= 8)
+		n++;
+	return n;
+}
+
 const char *function_refusal(struct probe_env *env, const struct probe_target *t, int error,
 			     const char **ret_hint)
 {

@@ -56,6 +56,8 @@ int function_no_match(struct probe_env *env, const struct probe_request *r, cons
  */
 const char *function_refusal(struct probe_env *env, const struct probe_target *t, int error,
 			     const char **ret_hint);
+/* Of these parameters by BTF, how many of the first are in a register each when it is called. */
+u32 function_register_parameters(const struct type *function);
 /* That there is none of this name, as a hint to the last diagnostic. */
 void function_missing_hint(struct probe_env *env, const char *provider, const char *name);
 bool function_module_matches(const char *glob, const char *module);

@@ -325,7 +325,7 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 	struct location *locations;
 	const struct type *args;
 	struct btf_function f;
-	u32 n;
+	u32 known;
 
 	if (btf_find_function(env->btf, t->module, t->function, &f))
 		return;
@@ -334,17 +334,14 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 	if (!args)
 		return;
 	locations = arena_new_array(env->arena, struct location, args->count);
-	for (n = 0; n < args->count; n++) {
+	known = function_register_parameters(args);
+	for (u32 n = 0; n < known; n++) {
 		const struct type *m = args->members[n].type;
-		const int offset = arch_argument_offset(n);
 
-		/* A struct by value takes several registers and moves all that follow. */
-		if (offset < 0 || type_is_record(m) || m->size > 8 || !m->size)
-			break;
 		locations[n] = (struct location){.kind = LOCATION_REGISTER,
 						 .size = (u8)m->size,
 						 .is_signed = m->is_signed,
-						 .offset = (u16)offset};
+						 .offset = (u16)arch_argument_offset(n)};
 	}
 	ret->layout_key = t->name;
 	ret->args = args; /* the rest stays LOCATION_NONE */

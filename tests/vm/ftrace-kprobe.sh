@@ -51,6 +51,16 @@ end
 is "$(echo "$out" | sed -n 's/.* myopen: (do_sys_openat2[^)]*) //p' | tr '\n' ';')" \
 	'dfd=-100 file="/tmp/tracetest1";dfd=-100 file="/tmp/tracetest1";dfd=-100 file="/tmp/tracetest2";' "kprobe: arguments, a string of user memory, a filter on it"
 
+# No debug information is here: parameters and their members by BTF.
+dd if=/dev/zero of=/tmp/by_btf bs=700 count=3 2>/dev/null
+pantrace kprobe -q 'p:vfs_read count size=file->f_inode->i_size name=file->f_path.dentry->d_name.name:string' 'name == "by_btf"' -- \
+	dd if=/tmp/by_btf of=/dev/null bs=777 >/tmp/out 2>/tmp/err
+is "$?/$(sed -n 's/.*: vfs_read: ([^)]*) //p' /tmp/out | sort | uniq -c | tr -s ' ')" '0/ 4 count=0x309 size=2100 name="by_btf"' "kprobe: by BTF" || cat /tmp/out /tmp/err
+like "$(pantrace probe -D 'do_sys_openat2 $params' 2>&1)" '^p:probe/do_sys_openat2 _text\+[0-9]+ dfd=%di:s32 filename=%si:x64 how=%dx:x64$' "probe: \$params by BTF"
+pantrace probe -D 'vfs_read ret' >/tmp/out 2>/tmp/err
+is $? 1 "a local variable"
+like "$(cat /tmp/err)" "of the .ret. variable at this address: without debug information only what a function is passed is known" "needs debug information"
+
 # An int: newer kernels leave the upper half of the register 0.
 begin kprobe 'r:do_sys_openat2 ret=$retval:s32' 'ret < 0'
 cat /tmp/nosuch1 2>/dev/null

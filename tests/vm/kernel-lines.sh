@@ -31,9 +31,9 @@ is "$?/$(sed -n 's/.*: vfs_read_L23: (.*) ret=//p' /tmp/out | tr '\n' ';')" '0/7
 pantrace kprobe -q 'p:vfs_read count' 'count == 777' -- dd if=/tmp/lines.dat of=/dev/null bs=777 >/tmp/out 2>/tmp/err
 is "$?/$(grep -c ': vfs_read: (vfs_read+0x[0-9a-f/x]*) count=' /tmp/out)" 0/4 "kprobe: a parameter" || cat /tmp/out /tmp/err
 rm /usr/lib/debug
-pantrace kprobe -q 'p:vfs_read count' -- true >/tmp/out 2>/tmp/err
-is $? 1 "kprobe without debug information"
-like "$(tail -n 1 /tmp/err)" "^HINT: variables by name need the kernel's debug symbols" "says what it needs" || cat /tmp/err
+pantrace kprobe -q 'p:vfs_read ret' -- true >/tmp/out 2>/tmp/err
+is $? 1 "kprobe without debug information: a local variable"
+like "$(tail -n 1 /tmp/err)" "^HINT: install the kernel's debug symbols" "says what it needs" || cat /tmp/err
 export HOME=/tmp/home
 mkdir $HOME
 pantrace probe -q -k "/lib/debug/boot/vmlinux-$(uname -r)" --cache -n -a 'vfs_read:23 ret size=file->f_inode->i_size name=file->f_path.dentry->d_name.name:string' 2>/tmp/err

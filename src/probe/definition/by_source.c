@@ -154,7 +154,8 @@ int definition_by_source(struct definition *f)
 	t = translator_new(f->kernel, f->diag, &p.config);
 	if (!t)
 		return -ENOENT;
-	if (f->request->is_user || is_line || translator_find_debug(t))
+	if (f->request->is_user || is_line || translator_find_debug(t) ||
+	    (!f->is_return && translator_find_btf(t)))
 		err = make_by_source(f, t, p.point);
 	translator_release(t);
 	return err;

@@ -3,8 +3,12 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "arch/arch.h"
+#include "binary/debug/access.h"
 #include "binary/debug/lines.h"
+#include "kernel/symbols/ksyms.h"
 #include "probe/definition/internal.h"
+#include "probe/function.h"
 
 #define NAME_LEN_MAX 31 /* kernel/trace/trace_probe.h, MAX_ARG_NAME_LEN, without the NUL */
 
@@ -123,31 +127,97 @@ static void push_variable(struct fetcher *f, const struct debug_variable *v,
 	vector_push(&f->out->list, new);
 }
 
+/* ---- by BTF alone: what a function of the kernel is passed ---- */
+
+static bool is_by_btf(struct fetcher *f)
+{
+	return !f->t->file && f->place->at_entry && f->place->symbol && translator_find_btf(f->t);
+}
+
+/* NULL: it is not known, or of which function of that name. */
+static const struct type *function_by_btf(struct fetcher *f)
+{
+	const struct place *const at = f->place;
+	struct btf_function found;
+
+	if (!is_by_btf(f) || ksyms_count(kernel_ksyms(f->t->kernel), at->symbol) != 1 ||
+	    btf_find_function(f->t->env.btf, at->module, at->symbol, &found))
+		return NULL;
+	return found.type;
+}
+
+static struct debug_variable parameter_by_btf(struct fetcher *f, const struct type *function, u32 n)
+{
+	const struct access_step step = {
+		.op = ACCESS_REGISTER, .size = 8, .offset = (u16)arch_argument_offset(n)};
+	const bool is_known = n < function_register_parameters(function);
+	const char *const name = function->members[n].name;
+
+	return (struct debug_variable){
+		.name = name ? name : arena_printf(&f->t->arena, "arg%u", n),
+		.kind = DEBUG_PARAMETER,
+		.type = function->members[n].type,
+		.access = is_known ? access_simple(&f->t->arena, ACCESS_VALUE, &step, 0)
+				   : access_refuse("BTF does not say where it is passed")};
+}
+
+/* False: BTF has no such parameter. */
+static bool fetch_by_btf(struct fetcher *f, const struct point_argument *a)
+{
+	const struct type *const function = function_by_btf(f);
+	bool is_found = false;
+
+	for (u32 i = 0; function && i < function->count; i++) {
+		const struct debug_variable v = parameter_by_btf(f, function, i);
+
+		if (a->kind == VALUE_VARIABLE && !str_eq(v.name, a->variable))
+			continue;
+		push_variable(f, &v, a, a->kind != VALUE_VARIABLE);
+		is_found = true;
+	}
+	return is_found;
+}
+
+static int push_missing(struct fetcher *f, const struct point_argument *a)
+{
+	struct arena *const arena = &f->t->arena;
+	const char *const point = f->def->point.text;
+	struct fetched missing = {.from = a,
+				  .at = a->value,
+				  .name = a->name ? a->name : made_name(arena, a),
+				  .why = "there is no variable of this name"};
+
+	if (is_by_btf(f)) {
+		missing.why = "without debug information only what a function is passed is known, "
+			      "and not under this name";
+		missing.hint = "install the kernel's debug symbols (linux-image-...-dbg, "
+			       "kernel-debuginfo)";
+	} else if (f->t->is_user) {
+		missing.hint = arena_printf(
+			arena, "`pantrace probe -x %s -V '%s'` shows those that there are",
+			f->t->path, point);
+	} else {
+		missing.hint = arena_printf(
+			arena, "`pantrace probe -V '%s'` shows those that there are", point);
+	}
+	vector_push(&f->out->list, missing);
+	return 0;
+}
+
 static int fetch_variable(struct fetcher *f, const struct point_argument *a)
 {
 	const struct debug_point at = point_of(f->t, f->place);
-	struct fetched missing = {.from = a, .at = a->value};
 	struct debug_variable v;
 	int err;
 
+	if (is_by_btf(f))
+		return fetch_by_btf(f, a) ? 0 : push_missing(f, a);
 	err = at.file ? debug_variable_named(&at, &f->t->types, a->variable, &v) : -ENODATA;
 	if (err == -ENODATA || (err && f->t->file && debug_lacks(f->t->file)))
 		return translator_refuse(f->t, a->at);
-	if (!err) {
-		push_variable(f, &v, a, false);
-		return 0;
-	}
-	missing.name = a->name ? a->name : made_name(&f->t->arena, a);
-	missing.why = "there is no variable of this name";
-	missing.hint =
-		f->t->is_user
-			? arena_printf(&f->t->arena,
-				       "`pantrace probe -x %s -V '%s'` shows those that there are",
-				       f->t->path, f->def->point.text)
-			: arena_printf(&f->t->arena,
-				       "`pantrace probe -V '%s'` shows those that there are",
-				       f->def->point.text);
-	vector_push(&f->out->list, missing);
+	if (err)
+		return push_missing(f, a);
+	push_variable(f, &v, a, false);
 	return 0;
 }
 
@@ -173,16 +243,17 @@ static void push_none(struct fetcher *f, const struct point_argument *a)
 {
 	const struct place *const at = f->place;
 	const char *const where = at->symbol ? at->symbol : "this place";
-	const bool is_known = debug_function_of_line(f->t->file, at->address, "", 0) != NULL;
+	const bool is_known =
+		f->t->file ? debug_function_of_line(f->t->file, at->address, "", 0) != NULL
+			   : function_by_btf(f) != NULL;
 	const bool is_params = a->kind == VALUE_PARAMETERS;
 	struct fetched none = {.from = a, .at = a->at, .is_one_of_many = true};
 
-	none.why =
-		is_known ? arena_printf(&f->t->arena, "%s has no %s",
-					at->function ? at->function : where,
-					is_params ? "parameters" : "variables")
-			 : arena_printf(&f->t->arena,
-					"the debug information describes no function at %s", where);
+	none.why = is_known ? arena_printf(&f->t->arena, "%s has no %s",
+					   at->function ? at->function : where,
+					   is_params ? "parameters" : "variables")
+			    : arena_printf(&f->t->arena, "%s describes no function at %s",
+					   f->t->file ? "the debug information" : "BTF", where);
 	none.why = arena_printf(&f->t->arena, "%s: %s", is_params ? "$params" : "$vars", none.why);
 	vector_push(&f->out->list, none);
 }
@@ -194,8 +265,14 @@ static int fetch_many(struct fetcher *f, const struct point_argument *a)
 	struct collected all = {.only_parameters = a->kind == VALUE_PARAMETERS};
 	const u32 which = DEBUG_LOCALS | (externs ? DEBUG_STATICS | DEBUG_EXTERNALS : 0u);
 	const struct debug_point at = point_of(f->t, f->place);
-	int err = at.file ? debug_each_variable(&at, &f->t->types, which, collect, &all) : -ENODATA;
+	int err;
 
+	if (all.only_parameters && is_by_btf(f)) {
+		if (!fetch_by_btf(f, a))
+			push_none(f, a);
+		return 0;
+	}
+	err = at.file ? debug_each_variable(&at, &f->t->types, which, collect, &all) : -ENODATA;
 	for (u32 depth = all.deepest + 1; depth-- > 0;)
 		for (size_t i = 0; i < all.list.len; i++)
 			if (all.list.items[i].depth == depth)

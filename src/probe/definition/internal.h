@@ -94,6 +94,12 @@ struct translator {
 	bool is_user;
 };
 
+/*
+ * The types of the running kernel's functions, where no debug information is known: in t->env.
+ * False: there are none either.
+ */
+bool translator_find_btf(struct translator *t);
+
 /* Where a probe of a point goes. */
 struct place {
 	u64 address; /* virtual, in the file; without a file that of the running kernel, or 0 */

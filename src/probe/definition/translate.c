@@ -80,6 +80,7 @@ void translator_release(struct translator *t)
 	if (!t)
 		return;
 	probe_env_release(&t->env);
+	btf_release(t->env.btf);
 	type_store_release(&t->types);
 	arena_release(&t->arena);
 	free(t);
@@ -104,6 +105,13 @@ bool translator_find_debug(struct translator *t)
 		t->file = NULL;
 	}
 	return t->file != NULL;
+}
+
+bool translator_find_btf(struct translator *t)
+{
+	if (!t->env.btf && !t->is_user && !t->config->vmlinux && !t->config->symfs)
+		t->env.btf = btf_attach(&t->types, NULL);
+	return t->env.btf && !btf_available(t->env.btf);
 }
 
 struct elf_file *translator_file(struct translator *t)
