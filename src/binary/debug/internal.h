@@ -18,7 +18,6 @@ struct debug {
 	struct debug_frames *frames; /* unwind.c: call frame information, sorted; NULL = not yet */
 	struct debug_index *index; /* index_build.c */
 	bool index_tried;
-	u32 heads_read; /* of units of the index */
 };
 
 /* Opened on the first call. */

@@ -97,29 +97,8 @@ u64 debug_budget(struct elf_file *f)
 	return 8 * (f->image.len + (f->debug ? f->debug->image.len : 0)) + (1 << 16);
 }
 
-/*
- * libdw looks at the head of each unit before the one that it is asked for. They are as many pages,
- * and reading one costs half of what a touch does.
- */
-static void read_heads(struct elf_file *f, u64 offset)
-{
-	enum { HEAD = 12 }; /* bytes, of DWARF 5 */
-	struct debug *const d = f->dwarf;
-	struct elf_file *const file = d->dwarf.file;
-	const struct elf_section *const s = elf_section_named(file, ".debug_info");
-	u32 die;
-
-	if (!d->index || !s || elf_section_is_packed(s))
-		return;
-	for (; (die = index_unit_die(d->index, d->heads_read)) >= HEAD && die <= offset;
-	     d->heads_read++)
-		file_image_bytes(&file->image, s->offset + die - HEAD, HEAD);
-}
-
 bool debug_die_at(struct elf_file *f, u64 offset, int tag, Dwarf_Die *ret)
 {
-	if (debug_dwarf(f))
-		read_heads(f, offset);
 	return dwarf_offdie(debug_dwarf(f), offset, ret) && (!tag || dwarf_tag(ret) == tag);
 }
 
