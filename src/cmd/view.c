@@ -44,8 +44,8 @@ static const struct command_spec spec = {
 		"calls, interrupts, function graphs) or counters were recorded, it is drawn by "
 		"`pantrace timeline`; else, where events have stacks, by `pantrace flame`; else by "
 		"`pantrace heatmap`. Which one it is, and which others would be of use, is said. "
-		"The first 200,000 "
-		"events decide.\n\n"
+		"The first 200,000 events decide. Where events have stacks, the pages of time "
+		"lines and heat maps draw the flame graph of what is selected, too.\n\n"
 		"A time line whose page would exceed 50 MB is served to a browser on this machine, "
 		"if the command runs on a terminal.\n\n"
 		"The exit code is that of the command that draws.",

@@ -30,6 +30,15 @@ if command -v perf >/dev/null; then
 	}
 fi
 
+# perf record, again where it died: it aborts while somebody else on the machine records mappings with their build-ids
+perf_record()
+{
+	local try
+	for try in $(seq 60); do
+		perf record -q "$@" >/dev/null 2>&1 && return
+	done
+}
+
 # run ARGS...: stdout in $out, stderr in $err, code in $rc
 run()
 {
