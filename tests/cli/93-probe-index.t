@@ -149,6 +149,32 @@ if clang -gdwarf-5 -gpubnames -O1 -o names inlined.c 2>/dev/null && readelf -S n
 		[ "$(named names step; named names both)" = "$truth" ] || bad="$bad $at"
 	done
 	is "$bad" "" "a damaged one takes nothing away"
+	# Two that are well-formed: many entries, each with the last of many abbreviations; and a second table that has one name of the unit.
+	cat >made.py <<'PY'
+import struct, sys
+def table(name, abbreviations, entries):  # for a name of `old`
+    text = 5381
+    for c in name:
+        text = (text * 33 + c) & 0xffffffff
+    string = strings[hashes.index(text)]
+    body = struct.pack('<HH7I', 5, 0, 1, 0, 0, 1, 1, len(abbreviations), 8) + b'LLVM0700' + struct.pack('<5I', 0, 1, text, string, 0) + abbreviations + entries
+    return struct.pack('<I', len(body)) + body
+old = open('old', 'rb').read()
+count = struct.unpack_from('<I', old, 24)[0]
+at = 0x30 + 4 * struct.unpack_from('<I', old, 20)[0]
+hashes, strings = struct.unpack_from(f'<{count}I', old, at), struct.unpack_from(f'<{count}I', old, at + 4 * count)
+die = int(sys.argv[1], 16).to_bytes(4, 'little')
+rows = b''.join(bytes((i & 127 | 128, i >> 7 & 127 | 128, i >> 14 & 127 | 128, 1, 0x2e, 0, 0)) for i in range(200000))
+open('many', 'wb').write(table(b'main', rows + b'\x2e\x2e\x03\x13\0\0\0', (b'\x2e' + die) * 200000 + b'\0\0\0'))
+open('second', 'wb').write(old + table(b'main', b'\x01\x2e\0\0\0', b'\0\0\0\0'))
+PY
+	cp kept names
+	objcopy -O binary -j .debug_names --set-section-flags .debug_names=alloc names old
+	python3 made.py "$(readelf --debug-dump=info names 2>/dev/null | awk '/DW_TAG_subprogram/ { sub(/.*></, ""); sub(/>.*/, ""); die = $0 } /DW_AT_name.*: main$/ { print die }')"
+	for case in many:main second:step; do
+		objcopy --update-section .debug_names=${case%:*} kept names
+		is "$(PANTRACE_INDEX=never timeout 60 "$pantrace" probe -x names -D ${case#*:} 2>&1; echo $?)" "$(named kept ${case#*:} | sed 's/kept/names/g')" "$case is found"
+	done
 else
 	skip "clang writes no .debug_names"
 fi

@@ -32,6 +32,7 @@ struct table {
 	u32 unit_count, name_count;
 	u64 types_count; /* units of types, which have no code */
 	struct cursor units, hashes, strings, lists, abbreviations, entries;
+	u64 *budget; /* bytes of abbreviations that may be read for entries of all tables */
 };
 
 struct entry {
@@ -171,7 +172,9 @@ static bool next_entry(const struct table *t, struct cursor *c, struct entry *re
 		else if (attribute == DW_IDX_type_unit)
 			ret->types = value;
 	}
-	c->failed |= a.failed;
+	/* The abbreviations are read again for each entry: in a damaged table, both may be many. */
+	c->failed |= a.failed || a.pos > *t->budget;
+	*t->budget -= MIN(a.pos, *t->budget);
 	return !c->failed;
 }
 
@@ -194,9 +197,12 @@ static bool is_whole(const struct table *t, u32 i, u64 end)
 				     : t->entries.len - end < t->offset_size;
 }
 
+/* A unit that has the name keeps it, whatever another table says. */
 static void note_unit(struct debug_names *n, u64 unit, enum debug_naming naming)
 {
-	*hashmap_put(&n->units, &unit, sizeof(unit), NULL) = (void *)(uintptr_t)naming;
+	void **const slot = hashmap_put(&n->units, &unit, sizeof(unit), NULL);
+
+	*slot = (void *)MAX((uintptr_t)*slot, (uintptr_t)naming);
 }
 
 /* The units that have a function of the i-th name. False: the list is damaged. */
@@ -249,11 +255,12 @@ void debug_names_search(struct debug_names *ret, struct elf_file *f,
 	const struct elf_section *const s = elf_section_named(file, ".debug_names");
 	struct cursor c =
 		s && file->type != ET_REL ? elf_section_cursor(file, s) : cursor_of("", 0);
+	u64 budget = debug_budget(f);
 	bool is_good = true;
 
 	*ret = (struct debug_names){.dwarf = debug_dwarf(f)};
 	while (is_good && !c.failed && c.pos < c.len) {
-		struct table t = {.file = f};
+		struct table t = {.file = f, .budget = &budget};
 
 		if (read_table(&c, &t))
 			is_good = look_through(&t, fn, arg, ret);
