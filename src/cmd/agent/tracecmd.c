@@ -457,7 +457,7 @@ void agent_converse_tracecmd(int fd, u32 peer, int stop, bool quiet)
 		agent_recorder_abandon(&h->recorder);
 	}
 	if (is_compared) {
-		shutdown(h->clock.fd, SHUT_RD); /* if it has not been stopped */
+		shutdown(h->clock.fd, SHUT_RDWR); /* if it has not been stopped */
 		pthread_join(h->compared, NULL);
 	}
 	release(h);

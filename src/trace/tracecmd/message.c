@@ -10,6 +10,8 @@
 #include "base/cursor.h"
 #include "base/options.h"
 
+#define TAKE_MS 30000 /* until the other end takes a byte more: it may be emulated */
+
 /* ---- numbers ---- */
 
 static u32 get32(struct cursor *c)
@@ -88,12 +90,14 @@ static int send_all(int fd, const char *data, size_t n)
 {
 	while (n) {
 		struct pollfd p = {.fd = fd, .events = POLLOUT};
-		const ssize_t sent = send(fd, data, n, MSG_NOSIGNAL);
+		const ssize_t sent = send(fd, data, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-		if (sent < 0 && errno == EAGAIN)
-			clock_poll(&p, 1, -1);
-		else if (sent < 0 && errno != EINTR)
+		if (sent < 0 && errno == EAGAIN) {
+			if (clock_poll(&p, 1, TAKE_MS) <= 0)
+				return -ETIMEDOUT;
+		} else if (sent < 0 && errno != EINTR) {
 			return -errno;
+		}
 		data += MAX(sent, 0);
 		n -= (size_t)MAX(sent, 0);
 	}

@@ -30,7 +30,10 @@ int tracecmd_parse(const void *bytes, size_t n, struct tracecmd_message *ret, si
  * -EPROTO; another -errno.
  */
 int tracecmd_read(struct tracecmd_stream *s, int wait_ms, struct tracecmd_message *ret);
-/* Waits until it is sent: at once, or each part would wait for the other end. 0 or -errno. */
+/*
+ * Waits until it is sent: at once, or each part would wait for the other end. 0 or -errno:
+ * -ETIMEDOUT: the other end takes nothing.
+ */
 int tracecmd_write(int fd, enum tracecmd_type type, const struct strbuf *head, const void *data,
 		   size_t size);
 

@@ -58,7 +58,6 @@ static void refuse(struct stand_in *s, const struct diag *d)
 	struct strbuf text = STRBUF_INIT;
 
 	tracecmd_write(s->control.fd, TRACECMD_CLOSE, NULL, NULL, 0);
-
 	for (size_t i = 0; i < d->messages.len; i++)
 		strbuf_addf(&text, "%s%s", i ? "; " : "", d->messages.items[i].text);
 	tell(s, AGENT_REFUSED, text.data);
