@@ -142,9 +142,10 @@ with Browser() as b:
     b.open(page + chosen)
     b.wait('globalThis.page')
     equal(b.run("document.getElementById('sum').value"), f'3 frames: {both:,} samples, {share(both)}', 'the sum, too')
-    b.open(page + '#sum=x.-1.99999999&zoom=99999999&view=nothing&of=-1&search=%2F(%2F')
-    b.wait('globalThis.page')
-    equal(b.run('[page.drawings[0].zoom, page.state.view]'), [0, 'flame'], 'an address that means nothing')
+    for words in ('sum=x.-1.99999999&zoom=99999999', 'sum=1e-1', 'zoom=0.5'):
+        b.open(page + f'#{words}&view=nothing&of=-1&search=%2F(%2F')
+        b.wait('globalThis.page')
+        equal(b.run("[page.drawings[0].zoom, page.state.view, document.getElementById('sum').value]"), [0, 'flame', ''], f'an address that means nothing: {words}')
     equal(b.complaints(), [], 'still no error')
 
     # a comparison

@@ -93,10 +93,10 @@ class Page {
 			element('h2', {}, 'Callees'), this.drawings[1].box] : [this.drawings[0].box]));
 		this.drawings.forEach(d => d.resize());
 		if (!two)
-			this.drawings[0].chosen = new Set(s.sum.split('.').map(Number).filter(i => i > 0 && i < this.tree.count));
+			this.drawings[0].chosen = new Set(s.sum.split('.').map(Number).filter(i => i > 0 && i in this.tree.name));
 		this.onChosen(this.drawings[0]);
 		const zoom = Number(s.zoom);
-		if (!two && zoom > 0 && zoom < this.tree.count)
+		if (!two && zoom > 0 && zoom in this.tree.name)
 			this.drawings[0].zoomTo(zoom);
 		this.buttons.forEach(b => b.setAttribute('aria-pressed', b.id === s.view));
 		this.search.value = s.search;
