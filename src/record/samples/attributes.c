@@ -177,8 +177,11 @@ static void add_tracking(struct samples *s, bool of_tasks)
 			 .comm_exec = 1,
 			 .task = 1,
 			 .ksymbol = 1,
-			 .bpf_event = 1,
-			 .build_id = 1},
+			 .bpf_event = 1},
+		/*
+		 * Not build_id: the kernel (up to 6.18) leaves its mark on the record that it then
+		 * gives to other tracers, too, and perf aborts over what it takes for an id.
+		 */
 	};
 
 	/* Readers find a file's call frame information by the mapping that contains it. */

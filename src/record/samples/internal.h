@@ -63,14 +63,13 @@ struct samples {
 	bool only_user; /* this user may not sample the kernel */
 	bool is_decided; /* another tracer's BPF program filters what is recorded */
 	bool counts_lost; /* per event: PERF_FORMAT_LOST, Linux 6.0 */
-	bool has_build_ids; /* in mapping records: Linux 5.12 */
 	int epoll;
 	/* the file */
 	char *path;
 	struct recording_file file;
 	struct perf_writer *writer;
 	struct hashmap build_ids; /* key: struct sample_file, those looked at already */
-	struct hashmap files; /* mapped files without a build-id from the kernel: by path */
+	struct hashmap files; /* mapped since: path -> struct mapped_file */
 	u64 first_ns, last_ns; /* times of samples */
 	u64 lost_records; /* as counted by the rings */
 	u64 throttled;
@@ -91,13 +90,11 @@ int samples_open(struct samples *s);
 void samples_close(struct samples *s);
 /* state.c: writes records of the kernel, its modules, tasks and their mappings. */
 void samples_write_state(struct samples *s);
-/*
- * Writes the build-ids of the kernel, and of files whose mapping records have none, as a feature
- * section.
- */
+/* Writes the build-ids of the kernel and of the files noted as a feature section. */
 void samples_write_build_ids(struct samples *s);
-/* Notes a mapped file whose build-id the kernel did not give. */
-void samples_note_file(struct samples *s, const char *path, const struct sample_file *file);
+/* Notes a file that a process has mapped, and its build-id as long as the process is there. */
+void samples_note_file(struct samples *s, pid_t pid, const char *path,
+		       const struct sample_file *file);
 /* pump.c: writes the contents of the rings. Returns the number of bytes. */
 size_t samples_pump(struct samples *s);
 /* Counts lost events per event, and writes records of them. */

@@ -30,20 +30,11 @@ struct place {
  */
 static bool leave_out(struct samples *s)
 {
-	if (s->has_build_ids) {
-		s->has_build_ids = false; /* Linux 5.12 */
-	} else if (s->counts_lost) {
-		s->counts_lost = false; /* Linux 6.0 */
-	} else {
+	if (!s->counts_lost)
 		return false;
-	}
-	for (size_t i = 0; i < s->events.len; i++) {
-		struct perf_event_attr *const a = &s->events.items[i].attr;
-
-		a->build_id &= s->has_build_ids;
-		if (!s->counts_lost)
-			a->read_format &= ~(u64)PERF_FORMAT_LOST;
-	}
+	s->counts_lost = false; /* Linux 6.0 */
+	for (size_t i = 0; i < s->events.len; i++)
+		s->events.items[i].attr.read_format &= ~(u64)PERF_FORMAT_LOST;
 	return true;
 }
 
@@ -291,7 +282,7 @@ int samples_open(struct samples *s)
 {
 	int err;
 
-	s->has_build_ids = s->counts_lost = true;
+	s->counts_lost = true;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	err = samples_tracking(s)->attr.inherit ? open_tasks(s) : open_machine(s);
 	if (err)

@@ -70,20 +70,20 @@ static void count_sample(struct samples *s, const struct iovec *p, size_t at, bo
 	s->last_ns = MAX(s->last_ns, time);
 }
 
-/* Notes a mapped file whose build-id the kernel does not give. */
 static void note_mapping(struct samples *s, const struct iovec *p, size_t at, u16 size)
 {
 	char path[4096];
 	struct sample_file file;
-	u32 numbers[2];
+	u32 pid, numbers[2];
 
 	if (size <= MMAP2_PATH || size > MMAP2_PATH + sizeof(path))
 		return;
+	copy(p, at + 8, &pid, sizeof(pid));
 	copy(p, at + 40, numbers, sizeof(numbers));
 	file = (struct sample_file){numbers[0], numbers[1], word(p, at + 48)};
 	copy(p, at + MMAP2_PATH, path, (size_t)size - MMAP2_PATH);
 	path[size - MMAP2_PATH - 1] = 0;
-	samples_note_file(s, path, &file);
+	samples_note_file(s, (pid_t)pid, path, &file);
 }
 
 static void look_at(struct samples *s, const struct iovec *p, size_t at,
@@ -100,8 +100,7 @@ static void look_at(struct samples *s, const struct iovec *p, size_t at,
 		s->throttled++;
 		break;
 	case PERF_RECORD_MMAP2:
-		if (!(h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
-			note_mapping(s, p, at, h->size);
+		note_mapping(s, p, at, h->size);
 		break;
 	}
 }

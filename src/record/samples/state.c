@@ -41,22 +41,21 @@ static struct perf_build_id build_id_at(const char *path, const struct sample_fi
 	return id;
 }
 
-/* The build-id of a mapped file; each file is opened once. */
-static const struct perf_build_id *build_id_of(struct samples *s, pid_t pid,
-					       const struct process_mapping *m)
+/* The build-id of a file that a process has mapped; each file is opened once. */
+static const struct perf_build_id *build_id_of(struct samples *s, pid_t pid, const char *path,
+					       const struct sample_file *file)
 {
-	const struct sample_file file = {m->major, m->minor, m->inode};
-	void **at = hashmap_put(&s->build_ids, &file, sizeof(file), NULL);
+	void **at = hashmap_put(&s->build_ids, file, sizeof(*file), NULL);
 	struct perf_build_id *id;
-	char *path;
+	char *seen;
 
 	if (*at)
 		return *at;
 	*at = id = arena_new(&s->arena, struct perf_build_id);
-	path = m->kind == MAPPING_FILE ? process_path(pid, m->path) : NULL;
-	if (path)
-		*id = build_id_at(path, &file);
-	free(path);
+	seen = process_path(pid, path);
+	if (seen)
+		*id = build_id_at(seen, file);
+	free(seen);
 	return id;
 }
 
@@ -243,21 +242,22 @@ static int write_thread(void *arg, pid_t tid)
 static void write_process_mapping(struct samples *s, pid_t pid, const struct process_mapping *m)
 {
 	const bool is_file = m->kind == MAPPING_FILE || m->kind == MAPPING_DELETED;
+	const struct sample_file file = {m->major, m->minor, m->inode};
 
 	if (m->is_data && !is_file)
 		return;
-	write_mapping(s, PERF_RECORD_MISC_USER | (m->is_data ? PERF_RECORD_MISC_MMAP_DATA : 0),
-		      &(struct perf_side_mapping){.pid = (u32)pid,
-						  .start = m->start,
-						  .length = m->end - m->start,
-						  .offset = is_file ? m->offset : 0,
-						  .major = m->major,
-						  .minor = m->minor,
-						  .inode = m->inode,
-						  .id = is_file ? build_id_of(s, pid, m) : NULL,
-						  .path = *m->path ? m->path : "//anon"});
-	if (is_file && !m->is_data && !s->has_build_ids)
-		samples_note_file(s, m->path, &(struct sample_file){m->major, m->minor, m->inode});
+	write_mapping(
+		s, PERF_RECORD_MISC_USER | (m->is_data ? PERF_RECORD_MISC_MMAP_DATA : 0),
+		&(struct perf_side_mapping){
+			.pid = (u32)pid,
+			.start = m->start,
+			.length = m->end - m->start,
+			.offset = is_file ? m->offset : 0,
+			.major = m->major,
+			.minor = m->minor,
+			.inode = m->inode,
+			.id = m->kind == MAPPING_FILE ? build_id_of(s, pid, m->path, &file) : NULL,
+			.path = *m->path ? m->path : "//anon"});
 }
 
 static void write_process(struct samples *s, pid_t pid)
@@ -320,16 +320,24 @@ void samples_write_state(struct samples *s)
 
 /* ---- the table of build-ids ---- */
 
-void samples_note_file(struct samples *s, const char *path, const struct sample_file *file)
+struct mapped_file {
+	struct sample_file file;
+	const struct perf_build_id *id; /* size 0: not to be had then */
+};
+
+void samples_note_file(struct samples *s, pid_t pid, const char *path,
+		       const struct sample_file *file)
 {
 	void **at = *path == '/' && path[1] != '/'
 			    ? hashmap_put(&s->files, path, strlen(path) + 1, NULL)
 			    : NULL;
+	struct mapped_file *new;
 
 	if (!at || *at)
 		return;
-	*at = arena_new(&s->arena, struct sample_file);
-	memcpy(*at, file, sizeof(*file));
+	*at = new = arena_new(&s->arena, struct mapped_file);
+	new->file = *file;
+	new->id = build_id_of(s, pid, path, file);
 }
 
 /* As a record: u32 pid, 20 bytes of the id, u8 size, three bytes, path. */
@@ -358,7 +366,9 @@ void samples_write_build_ids(struct samples *s)
 
 	add_build_id(&text, PERF_RECORD_MISC_KERNEL, PERF_KERNEL_PID, &kernel, PERF_KERNEL_NAME);
 	hashmap_each (&s->files, e) {
-		const struct perf_build_id id = build_id_at(e->key, e->value);
+		const struct mapped_file *const f = e->value;
+		const struct perf_build_id id =
+			f->id->size ? *f->id : build_id_at(e->key, &f->file);
 
 		add_build_id(&text, PERF_RECORD_MISC_USER, PERF_KERNEL_PID, &id, e->key);
 	}

@@ -252,6 +252,22 @@ static void map(struct perf_machine *m, struct process *p, struct mapping new)
 	p->list.len = p->list.len - (last - first) + n;
 }
 
+/*
+ * u8 size, three zeros, 20 bytes. The kernel marks records as such that hold numbers of a device
+ * and an inode, if another tracer asked for build-ids meanwhile: their sizes are none of an id.
+ */
+static struct perf_build_id id_of_mapping(struct cursor details)
+{
+	struct perf_build_id id = {.size = cursor_u8(&details)};
+	const u8 *const zeros = cursor_bytes(&details, 3);
+	const void *const bytes = cursor_bytes(&details, sizeof(id.bytes));
+
+	if (id.size < 8 || id.size > sizeof(id.bytes) || !bytes || zeros[0] | zeros[1] | zeros[2])
+		return (struct perf_build_id){0};
+	memcpy(id.bytes, bytes, sizeof(id.bytes));
+	return id;
+}
+
 static void mapping_told(struct perf_machine *m, const struct perf_record *r)
 {
 	struct cursor c = r->body;
@@ -270,15 +286,8 @@ static void mapping_told(struct perf_machine *m, const struct perf_record *r)
 		struct cursor details = c;
 
 		cursor_bytes(&c, 32);
-		if (r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-			const void *bytes;
-
-			id.size = MIN(cursor_u8(&details), (u8)20);
-			cursor_bytes(&details, 3);
-			bytes = cursor_bytes(&details, 20);
-			if (bytes)
-				memcpy(id.bytes, bytes, 20);
-		}
+		if (r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
+			id = id_of_mapping(details);
 	}
 	path = cursor_string(&c);
 	if (!path || !length || start > UINT64_MAX - length)
