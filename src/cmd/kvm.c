@@ -62,14 +62,17 @@ static const struct command_spec spec = {
 		"pantrace kvm faults kvm.dat\n"
 		"pantrace kvm stat report kvm.dat  # perf's words: stat live, stat record, stat "
 		"report\n",
-	.details = "Commands: exits, vcpus, faults and interrupts take the options of `pantrace "
-		   "report`, record those of `pantrace record`. Without arguments, a table "
-		   "covers all guests of this machine until Ctrl-C.\n\n"
-		   "exits: how often virtual CPUs left their guest, and how long the host took "
-		   "until they entered again, as perf kvm stat counts it.\n\n"
-		   "vcpus: time in the guest, in the host on its behalf, halted, asleep, and "
-		   "waiting for a CPU; below the table, who had the CPU meanwhile.\n\n"
-		   "`pantrace record --guest` shows guests and their host on one time line.",
+	.details =
+		"Commands: exits, vcpus, faults and interrupts take the options of `pantrace "
+		"report`, record those of `pantrace record`. Without arguments, a table "
+		"covers all guests of this machine until Ctrl-C.\n\n"
+		"exits: how often virtual CPUs left their guest, and how long the host took "
+		"until they entered again, as perf kvm stat counts it.\n\n"
+		"An exit of a guest's guest is marked: (nested); or (nested, for its "
+		"hypervisor), if the host hands it on to that guest.\n\n"
+		"vcpus: time in the guest, in its own guests (NESTED), in the host on its behalf, halted, asleep, and "
+		"waiting for a CPU; below the table, who had the CPU meanwhile.\n\n"
+		"`pantrace record --guest` shows guests and their host on one time line.",
 	.options = options_none,
 };
 

@@ -12,6 +12,26 @@ ok "a recording with exits"
 for words in "exits" "stat report" "stat live"; do
 	is "$("$pantrace" kvm $words --json --tsc-mhz 2596.149 boot)" "$(cat want)" "kvm $words: what report --exits prints"
 done
+# A guest that has a guest: it runs it, the host handles one of its exits and hands on another.
+python3 "$top/tests/made_trace.py" nested.dat <<'E'
+1000 10 kvm:kvm_entry vcpu_id=0
+2000 10 kvm:kvm_exit exit_reason=0x80 isa=2 vcpu_id=0
+2500 10 kvm:kvm_entry vcpu_id=0
+5500 10 kvm:kvm_exit exit_reason=0x400 isa=2 vcpu_id=0
+5600 10 kvm:kvm_nested_vmexit exit_reason=0x400 isa=2 vcpu_id=0
+6500 10 kvm:kvm_entry vcpu_id=0
+8500 10 kvm:kvm_exit exit_reason=0x72 isa=2 vcpu_id=0
+8600 10 kvm:kvm_nested_vmexit exit_reason=0x72 isa=2 vcpu_id=0
+8700 10 kvm:kvm_nested_vmexit_inject exit_reason=0x72
+9000 10 kvm:kvm_entry vcpu_id=0
+9500 10 kvm:kvm_exit exit_reason=0x72 isa=2 vcpu_id=0
+9700 10 kvm:kvm_entry vcpu_id=0
+E
+is "$("$pantrace" kvm exits --json nested.dat | sed 's/.*"total_ns":\([0-9]*\),"exits":\([0-9]*\).*"exit":"\(.*\)"}/\1 \2 \3/')" "1000 1 npf (nested)
+500 1 cpuid (nested, for its hypervisor)
+500 1 vmrun
+200 1 cpuid" "exits of nested guests, and who handled them"
+like "$("$pantrace" kvm vcpus --json nested.dat 2>/dev/null)" '"guest_ns":1500,"nested_ns":5000,"host_ns":2200,' "and their time"
 run kvm vcpus --tsc-mhz 2596.149 boot
 like "$rc $err" "^1 .*'kvm:kvm_entry' was recorded" "what the recording lacks is said"
 run kvm

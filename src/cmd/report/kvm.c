@@ -5,6 +5,10 @@
  *
  *	kvm_entry ... guest ... kvm_exit ... host, on its behalf ... kvm_entry
  *
+ * A guest may itself have guests. What leaves one of these leaves the guest to the host first, which
+ * says so behind kvm_exit: kvm_nested_vmexit; and kvm_nested_vmexit_inject if it hands the exit on
+ * to the guest, which is their hypervisor.
+ *
  * --exits	exits by reason: how many, and the time from each exit to the next entry, as
  *		`perf kvm stat` counts it, with the time asleep or waiting for a CPU
  * --vcpus	the time of each virtual CPU in the guest, and in the host. sched_switch divides the
@@ -18,22 +22,30 @@
 #include "trace/xen/file.h"
 #include "view/quantiles.h"
 
-enum { ENTRY = ANALYSIS_ROLES, EXIT, SWITCH, WAKING, INTERRUPT, FAULT, XEN_STATE };
+enum {
+	ENTRY = ANALYSIS_ROLES,
+	EXIT,
+	NESTED_EXIT,
+	HANDED_ON,
+	SWITCH,
+	WAKING,
+	INTERRUPT,
+	FAULT,
+	XEN_STATE,
+};
 
 static const struct analysis_event exit_events[] = {
 	{"kvm:kvm_entry", ENTRY, true},		  {"kvm:kvm_exit", EXIT, true},
+	{"kvm:kvm_nested_vmexit", NESTED_EXIT},	  {"kvm:kvm_nested_vmexit_inject", HANDED_ON},
 	{"xen_hvm:vmentry", ENTRY, true},	  {"xen_hvm:vmexit", EXIT, true},
 	{"xen_sched:runstate_change", XEN_STATE}, {0},
 };
 
 static const struct analysis_event vcpu_events[] = {
-	{"kvm:kvm_entry", ENTRY, true},
-	{"kvm:kvm_exit", EXIT, true},
-	{"kvm:kvm_inj_virq", INTERRUPT},
-	{"kvm:kvm_page_fault", FAULT},
-	{"sched:sched_switch", SWITCH},
-	{"sched:sched_waking", WAKING},
-	{0},
+	{"kvm:kvm_entry", ENTRY, true},		{"kvm:kvm_exit", EXIT, true},
+	{"kvm:kvm_nested_vmexit", NESTED_EXIT}, {"kvm:kvm_inj_virq", INTERRUPT},
+	{"kvm:kvm_page_fault", FAULT},		{"sched:sched_switch", SWITCH},
+	{"sched:sched_waking", WAKING},		{0},
 };
 
 static const char *const isa_field[] = {"isa", NULL};
@@ -48,7 +60,7 @@ static const char *const xen_vcpu[] = {"vcpu", NULL};
 static const char *const xen_old_state[] = {"old_state", NULL};
 
 /* What a virtual CPU is doing. */
-enum doing { GUEST, HOST, HALTED, ASLEEP, WAITING, DOINGS, UNKNOWN = DOINGS };
+enum doing { GUEST, NESTED, HOST, HALTED, ASLEEP, WAITING, DOINGS, UNKNOWN = DOINGS };
 
 struct reason {
 	const char *vcpu, *name; /* vcpu: "" = all */
@@ -67,7 +79,8 @@ struct vcpu {
 	enum doing doing;
 	s64 since_ns;
 	struct reason *exit; /* the exit being handled; NULL = none */
-	s64 exit_ns;
+	u32 exit_isa, exit_reason;
+	s64 exit_ns, guest_ns; /* guest_ns: in the guest before it */
 	bool is_halting; /* by that exit */
 	s64 ns[DOINGS];
 	u64 exits, interrupts, faults;
@@ -154,9 +167,10 @@ static void turn(struct vcpu *v, enum doing next, s64 ns)
 	v->rival = NULL;
 }
 
-static struct reason *reason_of(struct kvm *k, const struct vcpu *v, u32 isa, u32 number)
+/* Of its last exit; whose: "" = the guest's own. */
+static struct reason *reason_of(struct kvm *k, const struct vcpu *v, const char *whose)
 {
-	const char *const name = arch_kvm_exit_name(isa, number);
+	const char *const name = arch_kvm_exit_name(v->exit_isa, v->exit_reason);
 	struct reason *found;
 	void **at;
 
@@ -167,7 +181,8 @@ static struct reason *reason_of(struct kvm *k, const struct vcpu *v, u32 isa, u3
 	if (name)
 		strbuf_addstr(&k->key, name);
 	else
-		strbuf_addf(&k->key, "reason 0x%x", number);
+		strbuf_addf(&k->key, "reason 0x%x", v->exit_reason);
+	strbuf_addstr(&k->key, whose);
 	at = hashmap_put(&k->reasons, k->key.data, k->key.len, NULL);
 	if (*at)
 		return *at;
@@ -233,16 +248,32 @@ static void xen_state_changes(struct kvm *k, struct recording *r)
 static void leaves(struct kvm *k, struct recording *r)
 {
 	struct vcpu *const v = vcpu_of(k, r);
-	const u32 isa = (u32)analysis_number(r, isa_field);
-	const u32 reason = (u32)analysis_number(r, reason_field);
 
 	k->open++; /* an earlier exit without an entry stays counted */
-	v->exit = reason_of(k, v, isa, reason);
+	v->exit_isa = (u32)analysis_number(r, isa_field);
+	v->exit_reason = (u32)analysis_number(r, reason_field);
+	v->exit = reason_of(k, v, "");
 	v->exit->exits++;
 	v->exits++;
 	v->exit_ns = r->ns;
-	v->is_halting = arch_kvm_exit_is_halt(isa, reason);
+	v->guest_ns = v->doing == GUEST ? MAX(r->ns - v->since_ns, (s64)0) : 0;
+	v->is_halting = arch_kvm_exit_is_halt(v->exit_isa, v->exit_reason);
 	turn(v, HOST, r->ns);
+}
+
+/* The exit before was somebody else's, and so was the time before it. */
+static void belongs_to(struct kvm *k, struct recording *r, const char *whose)
+{
+	struct vcpu *const v = vcpu_of(k, r);
+
+	if (!v->exit)
+		return;
+	v->exit->exits--;
+	v->exit = reason_of(k, v, whose);
+	v->exit->exits++;
+	v->ns[GUEST] -= v->guest_ns;
+	v->ns[NESTED] += v->guest_ns;
+	v->guest_ns = 0;
 }
 
 /* Bits below 0x100 of prev_state say why a thread sleeps; higher ones that it was preempted. */
@@ -274,6 +305,12 @@ static void kvm_feed(void *state, struct recording *r, u8 role)
 		break;
 	case EXIT:
 		leaves(k, r);
+		break;
+	case NESTED_EXIT:
+		belongs_to(k, r, " (nested)");
+		break;
+	case HANDED_ON:
+		belongs_to(k, r, " (nested, for its hypervisor)");
 		break;
 	case SWITCH:
 		switched(k, r);
@@ -357,8 +394,11 @@ static void exits_finish(void *state, struct report_table *ret, struct diag *d)
 				     .is_flat = true,
 				     .main = 1};
 	hashmap_each (&k->reasons, e) {
-		vector_push(&reasons, (struct reason *)e->value);
-		all_ns += (double)((struct reason *)e->value)->took.sum;
+		struct reason *const found = e->value;
+
+		if (found->exits) /* else they turned out to be nested guests' */
+			vector_push(&reasons, found);
+		all_ns += (double)found->took.sum;
 	}
 	if (reasons.len)
 		qsort(reasons.items, reasons.len, sizeof(*reasons.items), by_time);
@@ -389,6 +429,7 @@ static void exits_text(void *state, const struct table_style *style, struct strb
 
 static const struct table_column vcpu_columns[] = {
 	{"guest_ns", "GUEST(ms)", TABLE_MS, true},
+	{"nested_ns", "NESTED(ms)", TABLE_MS, true},
 	{"host_ns", "HOST(ms)", TABLE_MS, true},
 	{"halted_ns", "HALTED(ms)", TABLE_MS, true},
 	{"asleep_ns", "ASLEEP(ms)", TABLE_MS, true},
@@ -470,14 +511,12 @@ static void vcpus_text(void *state, const struct table_style *style, struct strb
 		rivals_text(k->sorted.items[i], style->limit, out);
 }
 
-static const char *const recorded_exits[] = {"kvm:kvm_entry", "kvm:kvm_exit", NULL};
-static const char *const recorded_vcpus[] = {"kvm:kvm_entry",
-					     "kvm:kvm_exit",
-					     "kvm:kvm_inj_virq",
-					     "kvm:kvm_page_fault",
-					     "sched:sched_switch",
-					     "sched:sched_waking",
-					     NULL};
+static const char *const recorded_exits[] = {"kvm:kvm_entry", "kvm:kvm_exit",
+					     "kvm:kvm_nested_vmexit",
+					     "kvm:kvm_nested_vmexit_inject", NULL};
+static const char *const recorded_vcpus[] = {
+	"kvm:kvm_entry",      "kvm:kvm_exit",	    "kvm:kvm_nested_vmexit", "kvm:kvm_inj_virq",
+	"kvm:kvm_page_fault", "sched:sched_switch", "sched:sched_waking",    NULL};
 
 const struct report_analysis analysis_exits = {
 	.events = exit_events,
