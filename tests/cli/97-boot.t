@@ -85,6 +85,7 @@ arm|1|no memory for recordings that outlives a crash
 -e initcall --persistent much|2|takes a size
 -e initcall --persistent 16M --top|2|it cannot be an instance
 -e initcall --persistent 16M --bootconfig|5|has no persistent memory
+--bootconfig -e '*' -R stacktrace|1|a boot configuration has at most 32766 bytes
 E2
 
 run boot -e initcall --persistent 16M

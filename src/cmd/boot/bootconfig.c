@@ -6,6 +6,7 @@
 #include "cmd/boot/boot.h"
 
 #define VALUE_MOST 255u /* MAX_BUF_LEN of the kernel's trace_boot.c */
+#define TEXT_MOST  32767u /* XBC_DATA_MAX of its bootconfig.h, with a NUL behind the text */
 
 struct writing {
 	const struct boot_plan *plan;
@@ -191,6 +192,14 @@ int boot_config_text(const struct boot_plan *p, struct strbuf *out)
 		diag_error(p->diag, NO_SPAN, "a boot configuration has no -g");
 		diag_code(p->diag, EXIT_UNSUPPORTED);
 		w.err = -EOPNOTSUPP;
+	}
+	if (out->len >= TEXT_MOST && !w.err) {
+		diag_error(p->diag, NO_SPAN,
+			   "a boot configuration has at most %u bytes, and this one %zu",
+			   TEXT_MOST - 1, out->len);
+		diag_hint(p->diag, "a trigger of a whole system takes a line for each of its "
+				   "events; -e of whole systems takes one line each");
+		w.err = -E2BIG;
 	}
 	strbuf_release(&w.prefix);
 	return w.err;
