@@ -24,6 +24,10 @@ static const struct row {
 	 "exits by reason, with the time to the next entry; --per-task: of each virtual CPU",
 	 cmd_report,
 	 {"report", "--exits"}},
+	{"live",
+	 "the same again each second, on a terminal as a screen; --every SECONDS",
+	 cmd_report,
+	 {"report", "--exits", "--every=1"}},
 	{"vcpus",
 	 "where the time of each virtual CPU goes: guest, host, halted, waiting, and for what",
 	 cmd_report,
@@ -45,7 +49,7 @@ static const struct row {
 /* perf's `kvm stat WORD`. */
 static const struct {
 	const char *word, *name;
-} stat_words[] = {{"live", "exits"}, {"report", "exits"}, {"record", "record"}};
+} stat_words[] = {{"live", "live"}, {"report", "exits"}, {"record", "record"}};
 
 static const struct command_spec spec = {
 	.name = "kvm",
@@ -53,6 +57,7 @@ static const struct command_spec spec = {
 	.summary = "virtual machines seen from the host: exits, virtual CPUs, faults, interrupts",
 	.examples =
 		"pantrace kvm exits                # all guests here, until Ctrl-C\n"
+		"pantrace kvm live                 # again each second, as a screen\n"
 		"pantrace kvm vcpus -d 5           # where the time of virtual CPUs goes, for 5 "
 		"seconds\n"
 		"pantrace kvm exits --per-task -p 4711   # one QEMU, each virtual CPU\n"
@@ -63,7 +68,7 @@ static const struct command_spec spec = {
 		"pantrace kvm stat report kvm.dat  # perf's words: stat live, stat record, stat "
 		"report\n",
 	.details =
-		"Commands: exits, vcpus, faults and interrupts take the options of `pantrace "
+		"Commands: exits, live, vcpus, faults and interrupts take the options of `pantrace "
 		"report`, record those of `pantrace record`. Without arguments, a table "
 		"covers all guests of this machine until Ctrl-C.\n\n"
 		"exits: how often virtual CPUs left their guest, and how long the host took "
@@ -161,8 +166,9 @@ int cmd_kvm(int argc, char **argv)
 	if (!argc || *argv[0] == '-') {
 		first = options_parse(&spec, argc + 1, argv - 1, NULL, &first);
 		return first == OPTIONS_GO_ON
-			       ? options_usage_error(&spec, "which command? exits, vcpus, faults, "
-							    "interrupts or record")
+			       ? options_usage_error(&spec,
+						     "which command? exits, live, vcpus, faults, "
+						     "interrupts or record")
 			       : first;
 	}
 	row = take(&argc, &argv);

@@ -74,6 +74,17 @@ static int run(struct live *l, const struct record_request *r, struct kernel *k)
 	return all.failed ? EXIT_FAILED : EXIT_OK;
 }
 
+int live_open(struct live *l, const char *name)
+{
+	l->fd = unnamed_file();
+	if (l->fd < 0) {
+		complain(name, "no file for the recording: %s", strerror(-l->fd));
+		return EXIT_FAILED;
+	}
+	snprintf(l->path, sizeof(l->path), "/proc/self/fd/%d", l->fd);
+	return EXIT_OK;
+}
+
 int live_record(struct live *l, const struct command_spec *spec)
 {
 	const struct live_arguments *const a = l->arguments;
@@ -98,13 +109,10 @@ int live_record(struct live *l, const struct command_spec *spec)
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
-	l->fd = unnamed_file();
-	if (l->fd < 0) {
-		complain(spec->name, "no file for the recording: %s", strerror(-l->fd));
-		return EXIT_FAILED;
-	}
+	rc = l->fd < 0 ? live_open(l, spec->name) : EXIT_OK;
+	if (rc)
+		return rc;
 	r.file = &l->fd;
-	snprintf(l->path, sizeof(l->path), "/proc/self/fd/%d", l->fd);
 	for (u32 i = 0; l->events && l->events[i]; i++)
 		vector_push(&r.events, ((struct record_event){.text = l->events[i],
 							      .source = &record_samples}));
@@ -119,4 +127,5 @@ void live_release(struct live *l)
 {
 	if (l->fd >= 0)
 		close(l->fd);
+	l->fd = -1;
 }

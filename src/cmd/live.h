@@ -51,6 +51,8 @@ static inline bool live_is_asked(const struct live *l)
 
 /* "make -j2", "process 17", "this machine"; malloc'ed. */
 char *live_name(const struct live *l);
+/* The file of the recording, if it is to be there before that begins. EXIT_OK or a code (said). */
+int live_open(struct live *l, const char *name);
 /* Until the command, the processes or the time end, or a signal comes. EXIT_OK or a code (said). */
 int live_record(struct live *l, const struct command_spec *spec);
 void live_release(struct live *l);

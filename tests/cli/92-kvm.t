@@ -9,7 +9,7 @@ xz -dc "$top/tests/cli/xen/boot.xz" >boot
 "$pantrace" report --exits --json --tsc-mhz 2596.149 boot >want
 [ -s want ]
 ok "a recording with exits"
-for words in "exits" "stat report" "stat live"; do
+for words in "exits" "stat report"; do
 	is "$("$pantrace" kvm $words --json --tsc-mhz 2596.149 boot)" "$(cat want)" "kvm $words: what report --exits prints"
 done
 # A guest that has a guest: it runs it, the host handles one of its exits and hands on another.
@@ -35,7 +35,7 @@ like "$("$pantrace" kvm vcpus --json nested.dat 2>/dev/null)" '"guest_ns":1500,"
 run kvm vcpus --tsc-mhz 2596.149 boot
 like "$rc $err" "^1 .*'kvm:kvm_entry' was recorded" "what the recording lacks is said"
 run kvm
-like "$rc $err" '^2 .*which command\? exits, vcpus' "without a command"
+like "$rc $err" '^2 .*which command\? exits, live, vcpus' "without a command"
 run kvm exit
 like "$rc $err" "^2 .*no command 'exit'; did you mean 'exits'" "one that is not there"
 run kvm stat top
@@ -45,7 +45,7 @@ like "$rc $(printf '%s' "$out" | tr '\n' ' ')" "^0 .*kvm vcpus -d 5 .*stat repor
 run kvm exits --no-such
 like "$rc $err" "^2 .*--no-such" "an option that is not there"
 words() { "$pantrace" complete pantrace kvm "$@" | cut -f1 | tr '\n' ' '; }
-is "$(words '')" "exits vcpus faults interrupts record stat " "completion: the commands"
+is "$(words '')" "exits live vcpus faults interrupts record stat " "completion: the commands"
 is "$(words stat '')" "live report record " "behind stat"
 is "$(words exits --per-t)$(words stat report --per-t)" "--per-task --per-task " "their options"
 done_testing

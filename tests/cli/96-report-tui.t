@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # report --calls, --annotate and --tui: numbers against perf's, every key in a terminal of tmux, and the terminal afterwards.
 # parallel: records its own child
+import atexit
 import collections
 import json
 import os
@@ -9,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 from tap import done, equal, need, ok, pantrace, run, scratch
 from terminal import Pty, Tmux, check_endings
@@ -180,4 +182,27 @@ ok(all(len(line) <= 30 for line in text.splitlines()), 'and no more')
 tmux.resize(130, 40)
 shows('wide again', r'^PERCENT +COUNT')
 tmux.check_stopping(r'^PERCENT +COUNT')
+
+# ---- --every: the screen of a process that reads a number of bytes of its own
+if os.geteuid() == 0:
+    child = subprocess.Popen([sys.executable, '-c', "import os, time\nwhile True: os.pread(0, 1, 0); time.sleep(0.001)"], stdin=open('w.c', 'rb'))
+    atexit.register(child.kill)
+    words = ('report', '--syscalls', '--every', '0.5', '-p', str(child.pid))
+    check_endings(words, b'pread64')
+    screen(f'{pantrace} {" ".join(words)}', 'Enter')
+    counts = set()
+    for _ in range(1200):
+        counts |= set(re.findall(r' (\d+) +0 .* pread64', screen()))
+        if len(counts) > 2:
+            break
+        time.sleep(0.05)
+    ok(len(counts) > 2, '--every: a table again and again', counts)
+    shows('what it is of, and how it is ended', rf'^process {child.pid}: of each 0.5 s *\n.*PERCENT.*q quit')
+    tmux.resize(30, 6)
+    text = shows('30 columns', r'^PERCENT.*q quit')
+    ok(all(len(line) <= 30 for line in text.splitlines()), 'and no more')
+    shows('q: the screen from before', r'stty -a >after', 'q')
+    child.kill()
+    code, _, said = run('report', '--syscalls', '--every', '0.5', '--', 'true')
+    ok(code == 2 and 'without a command' in said, '--every and a command', said)
 done()

@@ -5,9 +5,9 @@
  *
  *	kvm_entry ... guest ... kvm_exit ... host, on its behalf ... kvm_entry
  *
- * A guest may itself have guests. What leaves one of these leaves the guest to the host first, which
- * says so behind kvm_exit: kvm_nested_vmexit; and kvm_nested_vmexit_inject if it hands the exit on
- * to the guest, which is their hypervisor.
+ * A guest may itself have guests. Where one of these is left, the host has it first, and says so
+ * behind kvm_exit: kvm_nested_vmexit; and kvm_nested_vmexit_inject if it hands the exit on to the
+ * guest, which is their hypervisor.
  *
  * --exits	exits by reason: how many, and the time from each exit to the next entry, as
  *		`perf kvm stat` counts it, with the time asleep or waiting for a CPU

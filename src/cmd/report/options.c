@@ -67,6 +67,10 @@ static const struct option_spec options[] = {
 	{0, NULL, NULL, "Recorded now, in place of a recording: what a table is made of",
 	 OPTION_HEADING, 0},
 	LIVE_OPTIONS(offsetof(struct arguments, recording)),
+	{0, "every", "SECONDS",
+	 "again and again, of so long each (the whole machine unless -p is given); on a terminal "
+	 "as a screen, which q or Ctrl-C ends",
+	 OPTION_SECONDS, offsetof(struct arguments, every_ns)},
 	{0, NULL, NULL, "Two recordings", OPTION_HEADING, 0},
 	{0, "compare", NULL,
 	 "compare a table of two recordings, OLD and NEW, the largest changes first", OPTION_FLAG,
@@ -97,6 +101,7 @@ const struct command_spec report_spec = {
 		"pantrace report --syscalls perf.data           # like strace -c\n"
 		"pantrace report --syscalls -- make             # recorded now: of a command\n"
 		"pantrace report --sched -d 5                   # of this machine, for 5 seconds\n"
+		"pantrace report --syscalls --every 1           # again each second, as a screen\n"
 		"pantrace report --top -g -p 4242 -d 5          # where a process spends its "
 		"time\n"
 		"pantrace report --locks -n 10 perf.data        # who waited for which lock\n"

@@ -14,7 +14,7 @@ struct arguments {
 	struct live_arguments recording; /* -d, -p, -a */
 	const char *format;
 	bool json, count, live, seconds;
-	u64 hold_ms;
+	u64 hold_ms, every_ns;
 	const char *top, *sum, *call_graph, *latency, *calls, *annotate;
 	double percent_limit;
 	bool children, compare, per_task, no_pager, tui, locals;

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "cmd/report/report.h"
 #include "cmd/report/reading.h"
+#include "cmd/report/rounds.h"
 #include "cmd/report/tui/tui.h"
 #include "view/pager.h"
 
@@ -26,7 +27,8 @@ static void on_signal(int number)
 
 /* ---- tables ---- */
 
-static int print_table(const struct asked *asked, struct reading *r, const struct report_table *t)
+void report_table_text(const struct asked *asked, struct reading *r, const struct report_table *t,
+		       struct strbuf *out)
 {
 	const struct arguments *const a = asked->arguments;
 	const struct table_style style = {
@@ -37,12 +39,18 @@ static int print_table(const struct asked *asked, struct reading *r, const struc
 		.utc = a->selection.utc,
 		.as_recorded = asked->style,
 	};
+
+	table_print(t, &style, out);
+	if (r && style.format == TABLE_TEXT && asked->row->text)
+		asked->row->text(r->analysis.state, &style, out);
+}
+
+static int print_table(const struct asked *asked, struct reading *r, const struct report_table *t)
+{
 	struct strbuf out = STRBUF_INIT;
 	int rc;
 
-	table_print(t, &style, &out);
-	if (r && style.format == TABLE_TEXT && asked->row->text)
-		asked->row->text(r->analysis.state, &style, &out);
+	report_table_text(asked, r, t, &out);
 	rc = write_all(STDOUT_FILENO, out.data, out.len);
 	strbuf_release(&out);
 	if (rc && rc != -EPIPE)
@@ -145,7 +153,10 @@ static int report(const struct arguments *a, char **paths, struct live *l, struc
 								  ?: a->tui ? &analysis_top
 									    : NULL;
 
-		rc = check_live(a, row, paths) ?: record_it(a, row, l);
+		rc = check_live(a, row, paths);
+		if (!rc && a->every_ns)
+			return report_rounds(&asked, l, record_it);
+		rc = rc ?: record_it(a, row, l);
 		paths = made;
 	}
 	if (rc)
@@ -178,6 +189,10 @@ int cmd_report(int argc, char **argv)
 	report_join_words(&arena, &argc, argv);
 	if (rc == OPTIONS_GO_ON)
 		rc = options_parse(&report_spec, argc, argv, &a, &first);
+	if (rc == OPTIONS_GO_ON && a.every_ns && (live.command || a.tui))
+		rc = options_usage_error(&report_spec, "--every is of the machine or a process, "
+						       "without a command and --tui");
+	a.recording.all |= a.every_ns && !a.recording.pids.count;
 	if (rc == OPTIONS_GO_ON) {
 		signal(SIGPIPE, SIG_IGN);
 		rc = first == argc && !live_is_asked(&live)
