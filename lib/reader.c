@@ -24,6 +24,8 @@ struct ring_cursor {
 	uint64_t position; /* up to which events were returned */
 	bool bad;
 	bool damaged; /* the packet returned last was what came before the damage */
+	uint64_t events; /* published up to there; 0 = nothing was returned */
+	uint64_t missing; /* that were published and lie behind the damage */
 };
 
 struct pantrace_reader {
@@ -280,6 +282,15 @@ uint64_t pantrace_reader_lost(struct pantrace_reader *reader)
 	return reader->lost;
 }
 
+uint64_t pantrace_reader_missing(const struct pantrace_reader *reader)
+{
+	uint64_t missing = 0;
+
+	for (uint32_t i = 0; i < reader->header.nr_rings; i++)
+		missing += reader->cursor[i].missing;
+	return missing;
+}
+
 void pantrace_reader_refused(struct pantrace_reader *reader, uint32_t *ret_sites, int *ret_why,
 			     uint32_t *ret_events)
 {
@@ -343,6 +354,17 @@ static bool packet_whole(struct pantrace_reader *reader, struct pantrace_packet_
 	return false;
 }
 
+/*
+ * How many events lie behind the damage says the ring itself, if it says more than was read; at
+ * least one does.
+ */
+static void count_missing(struct ring_cursor *cursor, uint64_t published)
+{
+	const uint64_t behind = published > cursor->events ? published - cursor->events : 0;
+
+	cursor->missing = cursor->events && behind ? behind : 1;
+}
+
 int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 			   struct pantrace_packet_view *ret)
 {
@@ -400,6 +422,7 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 		rc = packet_check(reader, ring, start, size);
 		if (rc || events_end < reader->packet.events_before) {
 			cursor->bad = true;
+			count_missing(cursor, state.events);
 			return -EBADMSG;
 		}
 		if (!finished) {
@@ -419,6 +442,9 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 			ret->from = cursor->position - start;
 		if (reader->verify && !packet_whole(reader, ret))
 			cursor->damaged = true;
+		cursor->events = reader->packet.events_before + ret->events;
+		if (cursor->damaged)
+			count_missing(cursor, state.events);
 		/*
 		 * it was read to its end before the writer left it, and nobody will give it back
 		 * later

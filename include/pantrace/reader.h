@@ -105,6 +105,11 @@ uint64_t pantrace_reader_unread(struct pantrace_reader *reader, uint32_t ring);
 /* Events that the process lost so far: of all rings, and those that found no ring. */
 uint64_t pantrace_reader_lost(struct pantrace_reader *reader);
 /*
+ * Events that lie behind the damage that ended the reading of a ring, of all rings: as their heads
+ * say, or at least one of each such ring.
+ */
+uint64_t pantrace_reader_missing(const struct pantrace_reader *reader);
+/*
  * What the session wants of the process and does not get: sites whose code cannot be written (errno
  * in *RET_WHY), events without room.
  */

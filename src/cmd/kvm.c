@@ -75,8 +75,9 @@ static const struct command_spec spec = {
 		"until they entered again, as perf kvm stat counts it.\n\n"
 		"An exit of a guest's guest is marked: (nested); or (nested, for its "
 		"hypervisor), if the host hands it on to that guest.\n\n"
-		"vcpus: time in the guest, in its own guests (NESTED), in the host on its behalf, halted, asleep, and "
-		"waiting for a CPU; below the table, who had the CPU meanwhile.\n\n"
+		"vcpus: time in the guest, in its own guests (NESTED), in the host on its behalf, "
+		"halted, asleep, and waiting for a CPU; below the table, who had the CPU "
+		"meanwhile.\n\n"
 		"`pantrace record --guest` shows guests and their host on one time line.",
 	.options = options_none,
 };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# crash --kernel: after a real crash, what the kernel had recorded before, as the kernel itself showed it then.
+# crash: after a real crash, what the kernel had recorded before, as the kernel itself showed it then; and a program's rings on the disk.
 # guest: newer
 # reboot: crash-kernel-arm resets
 mkdir -p /disk /var/lib
@@ -13,11 +13,14 @@ if [ ! -e /disk/truth ]; then
 	like "$? $(cat /tmp/err)" '^1 .*the boot before has left nothing' "memory that nobody has written to"
 	pantrace boot arm 2>/tmp/err
 	is $? 0 "arm" || cat /tmp/err
+	mkdir -m 700 /disk/rings
+	pantrace user start black-box -u 'beats:*' --mode overwrite --sub-size 16K --rings /disk/rings
+	beats 1000 /tmp/published &
+	until_true test -e /tmp/published
 	for _ in 1 2 3 4 5; do /bin/busybox true; done
 	echo 0 >$i/tracing_on
 	grep -v '^#' $i/trace | plain >/disk/truth
 	sync
-	umount /disk
 	echo c >/proc/sysrq-trigger
 fi
 # On the other side.
@@ -40,6 +43,18 @@ pantrace boot arm 2>/tmp/err
 is "$? $(cat $i/tracing_on)" "0 1" "and there is room for the next" || cat /tmp/err
 pantrace crash --kernel -o /tmp/again.dat 2>/tmp/err
 like "$? $(cat /tmp/err)" '^1 .*it records now' "what is of this boot is no crash"
+# ---- the program's rings
+pantrace crash /disk/rings --json -o /tmp/beats >/tmp/counts 2>/tmp/err
+like "$? $(cat /tmp/counts)" '^[03] .*"program":"beats".*"lost":0,"unreadable":[0-9]+,' "crash DIR: what had reached the disk" || cat /tmp/err
+like "$(cat /tmp/err)" 'rings of a boot before this one: 1;' "and may not be all, which is told"
+# as JSON, of kernel and program on one time line: programs that were executed, and numbers
+pantrace report --json -e sched:sched_process_exec -e beats:beat /tmp/last.dat /tmp/beats 2>/tmp/err |
+	sed -n 's|.*"event":"beats:beat".*"number":\([0-9]*\).*|\1|p; s|.*"filename":"\([^"]*\)".*|\1|p' >/tmp/order
+is "$(grep -c '^[0-9]' /tmp/order) $(grep '^[0-9]' /tmp/order | sort -nc 2>&1) $(grep '^[0-9]' /tmp/order | head -1)" \
+	"$(($(grep '^[0-9]' /tmp/order | tail -1) + 1))  0" "each event once, in order"
+[ "$(grep -c '^[0-9]' /tmp/order)" -ge 1000 ]
+ok "all that was published before the disk was written: $(cat /tmp/counts)"
+is "$(grep -B1 '^0$' /tmp/order | head -1) $(sed -n '/^999$/,$p' /tmp/order | grep -c /bin/busybox)" "/programs/beats 5" "beside the kernel's: behind its own start, before the programs that were started later" || head -5 /tmp/order /tmp/err
 cd /
 umount -l /disk
 done_testing

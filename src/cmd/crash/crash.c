@@ -9,12 +9,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/foreign.h"
 #include "cmd/boot/boot.h"
 #include "cmd/user/user.h"
 #include "user/owner.h"
 #include "user/recorder.h"
 #include "view/sink.h"
+
+#define DIRECTORY    (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#define CLOCK_SET_NS 1000000000 /* more than who keeps the time moves it */
 
 struct crash_options {
 	const char *output, *instance;
@@ -42,9 +46,9 @@ static const struct option_field crash_fields[] = {
 	{"UID", "the owner of the file"},
 	{"EVENTS, LOST", "events that were read; events that found no room"},
 	{"RINGS", "whole or damaged: what precedes the damage was read"},
-	{"OVERWRITTEN, DROPPED, UNREADABLE",
-	 "--kernel: events that newer ones replaced; that found no room; that are missing from the "
-	 "VMCORE or damaged (code 3)"},
+	{"UNREADABLE",
+	 "events that are missing from the VMCORE, or damaged (code 3); of rings at least so many"},
+	{"OVERWRITTEN, DROPPED", "--kernel: events that newer ones replaced; that found no room"},
 	{0},
 };
 
@@ -53,14 +57,16 @@ static const struct command_spec crash_spec = {
 	.synopsis = "[options] FILE|DIR|PID... | --kernel [VMCORE]",
 	.summary = "the last events of programs that were killed, or of a kernel that crashed",
 	.examples = "pantrace crash 4711   # a process, from whichever session it was in\n"
-		    "pantrace crash /var/lib/rings -o /tmp/last   # every ring file of a "
-		    "directory, after a power cut\n"
+		    "pantrace crash /var/lib/rings -o /tmp/last   # of record --rings, "
+		    "after a power cut\n"
 		    "pantrace crash --kernel -o last.dat   # the kernel, after `boot arm`\n"
 		    "pantrace crash --kernel /var/crash/vmcore -o dead.dat   # all CPUs of a "
 		    "dead machine\n",
 	.details = "The rings of a process are a file in memory (/dev/shm) or on a disk "
 		   "(--rings, PANTRACE_RECORD). However the process ended, they hold every event "
-		   "that was published. The files are only read, also while the process still "
+		   "that was published. If the machine crashed, that holds up to when the kernel "
+		   "last wrote the file to the disk, half a minute before at most; how many came "
+		   "later nobody knows. The files are only read, also while the process still "
 		   "runs. A number is always a process; a file of that name is ./4711.\n\n"
 		   "A file that was found by its process must belong to us, to root, or to the "
 		   "user of that process. Once a process has ended, only the owner of its file "
@@ -80,24 +86,31 @@ static const struct command_spec crash_spec = {
 struct crash {
 	struct ctf_output *output;
 	struct sink sink;
-	u32 found, refused, damaged;
+	u32 found, refused, earlier; /* earlier: of a boot before this one */
+	u64 unreadable;
 	struct user_owners owners;
 	const char *pid; /* only files of this session, or NULL */
 };
 
-static const struct sink_column columns[] = {
-	{"pid", "PID", 8},  {"uid", "UID", 6},	       {"program", "PROGRAM", 16},
-	{.key = "session"}, {"events", "EVENTS", -12}, {"lost", "LOST", -12},
-	{.key = "damaged"}, {NULL, "RINGS", 0},	       {0}};
+static const struct sink_column columns[] = {{"pid", "PID", 8},
+					     {"uid", "UID", 6},
+					     {"program", "PROGRAM", 16},
+					     {.key = "session"},
+					     {"events", "EVENTS", -12},
+					     {"lost", "LOST", -12},
+					     {"unreadable", "UNREADABLE", -12},
+					     {.key = "damaged"},
+					     {NULL, "RINGS", 0},
+					     {0}};
 
 static void say(struct sink *s, const struct pantrace_shm *h, uid_t uid, u64 events, u64 lost,
-		bool damaged)
+		u64 unreadable, bool damaged)
 {
 	sink_row(s, SINK_NUMBER(h->pid), SINK_NUMBER(uid),
 		 SINK_STRING(h->comm, strnlen(h->comm, sizeof(h->comm))),
 		 SINK_STRING(h->session, strnlen(h->session, sizeof(h->session))),
-		 SINK_NUMBER(events), SINK_NUMBER(lost), SINK_BOOL(damaged),
-		 SINK_SHOWN(damaged ? "damaged" : "whole"));
+		 SINK_NUMBER(events), SINK_NUMBER(lost), SINK_NUMBER(unreadable),
+		 SINK_BOOL(damaged), SINK_SHOWN(damaged ? "damaged" : "whole"));
 }
 
 /*
@@ -110,6 +123,20 @@ static bool is_good(struct crash *c, uid_t owner, const struct pantrace_shm *h)
 	if (!owner || owner == geteuid())
 		return true;
 	return !geteuid() && user_owner_good(&c->owners, owner, (pid_t)h->pid, h->pid_namespace);
+}
+
+/* Clocks of a boot lie apart as they do now, unless somebody sets the time of the day. */
+static bool is_of_earlier_boot(const struct pantrace_shm *h)
+{
+	const s64 apart = (s64)(h->realtime_start_ns - h->monotonic_start_ns);
+
+	return llabs(apart - clock_distance_ns(CLOCK_MONOTONIC, CLOCK_REALTIME)) > CLOCK_SET_NS;
+}
+
+/* An error that is the rings' own, and told with them. */
+static bool is_damage(int err)
+{
+	return err == -EBADMSG || err == -EFAULT;
 }
 
 /* One ring file. 0, or -errno of the output. */
@@ -151,15 +178,17 @@ static int take(struct crash *c, int directory, const char *name, struct diag *d
 	range = recorder_guard(reader);
 	rc = ctf_output_add(c->output, reader, &source);
 	if (!rc) {
-		const bool damaged =
-			(rc = ctf_output_drain(c->output, source, CTF_ALL)) == -EBADMSG ||
-			rc == -EFAULT || range->is_cut;
+		const bool damaged = is_damage(rc = ctf_output_drain(c->output, source, CTF_ALL)) ||
+				     range->is_cut;
+
+		const u64 unreadable = MAX(pantrace_reader_missing(reader), (u64)damaged);
 
 		c->found++;
-		c->damaged += damaged;
+		c->unreadable += unreadable;
+		c->earlier += is_of_earlier_boot(pantrace_reader_header(reader));
 		say(&c->sink, pantrace_reader_header(reader), st.st_uid,
 		    ctf_output_totals(c->output).events - before, pantrace_reader_lost(reader),
-		    damaged);
+		    unreadable, damaged);
 		ctf_output_remove(c->output, source);
 		rc = damaged ? 0 : rc;
 	}
@@ -177,15 +206,24 @@ static bool file_of(const char *name, const char *pid)
 	return !pid || (!strncmp(name, pid, strlen(pid)) && name[strlen(pid)] == '-');
 }
 
-static int take_directory(struct crash *c, const char *path, struct diag *d)
+/*
+ * Takes the descriptor; below 0 there is nothing. and_sessions: those of its directories, too, as
+ * --rings DIR has one for each session.
+ */
+static int take_directory(struct crash *c, int fd, bool and_sessions, struct diag *d)
 {
-	DIR *dir = opendir(path);
+	DIR *const dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 	int rc = 0;
 
-	while (dir && !rc && (entry = readdir(dir)))
-		if (file_of(entry->d_name, c->pid))
-			rc = take(c, dirfd(dir), entry->d_name, d);
+	while (dir && !rc && (entry = readdir(dir))) {
+		const char *const name = entry->d_name;
+
+		if (file_of(name, c->pid))
+			rc = take(c, fd, name, d);
+		else if (and_sessions && *name != '.')
+			rc = take_directory(c, openat(fd, name, DIRECTORY | O_NOFOLLOW), false, d);
+	}
 	if (dir)
 		closedir(dir);
 	return rc;
@@ -201,10 +239,10 @@ static int take_pid(struct crash *c, const char *pid, struct diag *d)
 	c->pid = pid;
 	user_sessions_load(&sessions);
 	for (size_t i = 0; i < sessions.all.len && !rc; i++)
-		rc = take_directory(c, sessions.all.items[i].directory, d);
+		rc = take_directory(c, open(sessions.all.items[i].directory, DIRECTORY), false, d);
 	/* PANTRACE_RECORD=/dev/shm */
 	if (!rc)
-		rc = take_directory(c, "/dev/shm", d);
+		rc = take_directory(c, open("/dev/shm", DIRECTORY), false, d);
 	user_sessions_release(&sessions);
 	c->pid = NULL;
 	if (!rc && c->found == before) {
@@ -226,7 +264,7 @@ static int take_argument(struct crash *c, const char *argument, struct diag *d)
 		diag_error(d, NO_SPAN, "%s: %s", argument, strerror(errno));
 		return 0;
 	}
-	return S_ISDIR(st.st_mode) ? take_directory(c, argument, d)
+	return S_ISDIR(st.st_mode) ? take_directory(c, open(argument, DIRECTORY), true, d)
 				   : take(c, AT_FDCWD, argument, d);
 }
 
@@ -234,14 +272,15 @@ static int take_all(struct crash *c, const char *output, char **arguments, struc
 {
 	const struct ctf_output_options options = {.directory = output};
 	const bool is_new = access(output, F_OK);
-	int rc = ctf_directory_check(output, d) ?: ctf_output_open(&options, d, &c->output);
+	int closed, rc = ctf_directory_check(output, d) ?: ctf_output_open(&options, d, &c->output);
 
 	for (; *arguments && !rc; arguments++) {
 		rc = take_argument(c, *arguments, d);
 		if (rc)
 			diag_error(d, NO_SPAN, "%s: %s", output, strerror(-rc));
 	}
-	if (c->output && ctf_output_close(c->output, 0) && !rc)
+	closed = c->output ? ctf_output_close(c->output, 0) : 0;
+	if (closed && !is_damage(closed) && !rc)
 		rc = -EIO;
 	if (!c->found && is_new)
 		rmdir(output);
@@ -281,7 +320,12 @@ int cmd_crash(int argc, char **argv)
 		diag_error(&d, NO_SPAN, "there is no ring file that can be read");
 	else if (c.found && !o.json)
 		fprintf(stderr, "in %s\n", o.output);
+	if (c.earlier)
+		diag_warning(&d, NO_SPAN,
+			     "rings of a boot before this one: %u; where that one did not shut "
+			     "down, events of its last seconds may not have reached the disk",
+			     c.earlier);
 	user_owners_release(&c.owners);
 	strbuf_release(&out);
-	return diag_close(&d, rc ? EXIT_FAILED : EXIT_OK);
+	return diag_close(&d, rc ? EXIT_FAILED : c.unreadable ? EXIT_LOST : EXIT_OK);
 }
