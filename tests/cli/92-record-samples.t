@@ -135,6 +135,22 @@ done
 kill -INT $recorder
 wait $recorder
 is "$codes" "0 0 0 0 0 " "perf record works while we record all CPUs"
+# Such a record of a file on a SCSI disk: the number of the device, 8, stands where the size of an id would.
+python3 - chains.data marked.data "$work/work" <<'PY'
+import struct, sys
+data, path = bytearray(open(sys.argv[1], 'rb').read()), sys.argv[3].encode() + b'\0'
+at = data.find(path)
+while at >= 0:
+    record = at - 72
+    if data[record:record + 4] == b'\x0a\0\0\0':  # MMAP2
+        data[record + 5] |= 0x40
+        struct.pack_into('<IIQQ', data, record + 40, 8, 1, 4711, 4712)
+    at = data.find(path, at + 1)
+open(sys.argv[2], 'wb').write(data)
+PY
+! cmp -s chains.data marked.data
+ok "the mapping is marked"
+is "$("$pantrace" report --top symbol marked.data)" "$("$pantrace" report --top symbol chains.data)" "a device's number is not taken for a build-id"
 
 # ---- on another machine ----
 cat >kernel.s <<'A'

@@ -254,7 +254,8 @@ static void map(struct perf_machine *m, struct process *p, struct mapping new)
 
 /*
  * u8 size, three zeros, 20 bytes. The kernel marks records as such that hold numbers of a device
- * and an inode, if another tracer asked for build-ids meanwhile: their sizes are none of an id.
+ * and an inode, if another tracer asked for build-ids meanwhile. No disk has the numbers 16 to 20;
+ * those of SCSI have 8, so ids of 8 bytes (lld --build-id=fast) are not taken from here.
  */
 static struct perf_build_id id_of_mapping(struct cursor details)
 {
@@ -262,7 +263,7 @@ static struct perf_build_id id_of_mapping(struct cursor details)
 	const u8 *const zeros = cursor_bytes(&details, 3);
 	const void *const bytes = cursor_bytes(&details, sizeof(id.bytes));
 
-	if (id.size < 8 || id.size > sizeof(id.bytes) || !bytes || zeros[0] | zeros[1] | zeros[2])
+	if (id.size < 16 || id.size > sizeof(id.bytes) || !bytes || zeros[0] | zeros[1] | zeros[2])
 		return (struct perf_build_id){0};
 	memcpy(id.bytes, bytes, sizeof(id.bytes));
 	return id;
