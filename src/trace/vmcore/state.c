@@ -82,13 +82,16 @@ static void read_strings(struct dead_kernel *k, struct dat_contents *c)
 
 /* ---- names of tasks ---- */
 
-static void print_task(struct dead_kernel *k, struct strbuf *out, u64 pid_at, u64 name_at)
+/* Returns false where the dump has nothing more. */
+static bool print_task(struct dead_kernel *k, struct strbuf *out, u64 pid_at, u64 name_at)
 {
 	char *name;
 	u32 pid;
 
-	if (dead_read(k, pid_at, &pid, sizeof(pid)) || (s32)pid <= 0)
-		return;
+	if (dead_read(k, pid_at, &pid, sizeof(pid)))
+		return false;
+	if ((s32)pid <= 0)
+		return true;
 	name = dead_string(k, name_at, dead_size(k, F(task_struct, comm)) - 1);
 	if (name && *name) {
 		for (char *at = name; *at; at++)
@@ -96,6 +99,7 @@ static void print_task(struct dead_kernel *k, struct strbuf *out, u64 pid_at, u6
 		strbuf_addf(out, "%u %s\n", pid, name);
 	}
 	free(name);
+	return true;
 }
 
 /* Those that the kernel keeps for its traces (kernel/trace/trace_sched_switch.c). */
@@ -110,9 +114,11 @@ static void read_tasks(struct dead_kernel *k, struct dat_contents *c)
 	    !dead_member_array(k, saved, F(saved_cmdlines_buffer, saved_cmdlines), &names) &&
 	    dead_member(k, saved, F(saved_cmdlines_buffer, cmdline_num), &count))
 		count = 0;
-	for (u64 i = 0; i < MIN(count, (u64)TASKS_MAX); i++)
-		print_task(k, &out, pids + i * sizeof(u32),
-			   names + i * dead_size(k, F(task_struct, comm)));
+	count = MIN(count, (u64)TASKS_MAX);
+	for (u64 i = 0; i < count && print_task(k, &out, pids + i * sizeof(u32),
+						names + i * dead_size(k, F(task_struct, comm)));
+	     i++)
+		;
 	dat_contents_tasks(c, out.data, out.len);
 	strbuf_release(&out);
 }
