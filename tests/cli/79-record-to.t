@@ -57,6 +57,38 @@ is "$(counted store/slow)" "$(kept)" "kept: what is there"
 is "$?" 3 "it says itself that events are lost"
 is "$(trace-cmd report -i store/slow/trace.dat 2>/dev/null | grep -c 'sys_enter:')" "$(kept)" "trace-cmd reads it"
 
+# ---- one that is killed, and comes back: the rest goes into the same files
+{ until_true [ -e killed ]; exec "$pantrace" relay -q --listen "unix:$work/sock" store; } >back.out 2>back.err &
+back=$!
+run record -b 64 -e 'raw_syscalls:sys_enter /args.id == 0/' -e cpu-clock --to "unix:$work/sock" -o broken -- \
+	sh -c "$(copy 20000); kill -KILL $relay; : >killed; $(copy 150000); $(copy 20000)"
+wait $relay 2>/dev/null
+relay=$back
+like "$rc $err" "^[03] .*WARNING: relay at unix:.*the connection broke; recording continues" "a relay that was killed, and came back: the recording goes on"
+all=$(($(kept) + $(lost)))
+[ $all -ge 190000 ] && [ $all -le 191000 ]
+ok "kept ($(kept)) + lost ($(lost)) = what dd read" || printf '%s\n' "$err" | sed 's/^/# /' >&2
+is "$(counted store/broken raw_syscalls:sys_enter)" "$(kept)" "kept: what is there"
+is "$(trace-cmd report -i store/broken/trace.dat 2>/dev/null | grep -c 'sys_enter:')" "$(kept)" "trace-cmd reads it"
+perf script -i store/broken/perf.data -F event >/dev/null 2>&1
+ok "perf reads the samples"
+
+# ---- one that is killed, and does not come back: who asks twice for the end need not wait
+mkdir away
+"$pantrace" relay -q --listen "unix:$work/away.sock" away >away.relay 2>&1 &
+other=$!
+until_true [ -S "$work/away.sock" ]
+"$pantrace" record -e raw_syscalls:sys_enter --to "unix:$work/away.sock" -o missed >away.out 2>away.err &
+recorder=$!
+until_true sh -c 'ls away/*/trace.dat'
+kill -KILL $other
+wait $other 2>/dev/null
+kill -INT $recorder
+sleep 0.2
+kill -INT $recorder
+wait $recorder
+is "$? $(grep -o 'it was not waited for any longer' away.err)" "1 it was not waited for any longer" "asked twice to end, it does not wait for the relay" || sed 's/^/# /' away.err >&2
+
 # ---- one that is gone
 cat >gone.sh <<EOF
 $(copy 20000)

@@ -16,7 +16,7 @@ if command -v strace >/dev/null; then
 	printf eq | strace -f -qq -o "$dir/calls" -e trace=fallocate -e inject=fallocate:error=EINTR:when=1+2 env PANTRACE_RECORD="$dir/cut" \
 		$built/plain/unharmed worker plain >/dev/null
 	is $? 0 "a program whose allocations a signal interrupts"
-	like "$("$tool" crash "$dir/cut" -o "$dir/whole" 2>/dev/null)" ' 1000 +0 whole' "is recorded: $(grep -c INJECTED "$dir/calls") of them were"
+	like "$("$tool" crash "$dir/cut" -o "$dir/whole" 2>/dev/null)" ' 1000 +0 +0 whole' "is recorded: $(grep -c INJECTED "$dir/calls") of them were"
 else
 	skip "allocations that a signal interrupts" "strace is not installed"
 fi

@@ -23,6 +23,7 @@
 
 #define ANSWER_MS    10000
 #define BEGIN_MS     120000 /* an emulated machine that reads all its formats */
+#define END_MS	     120000 /* one that compares clocks for the last time */
 #define WAITING_MOST (1u << 20) /* bytes for the host before the recorder is let wait */
 #define TAG	     "flyrecord" /* behind it stand {u64 begin, size} of each CPU */
 
@@ -402,9 +403,13 @@ static int open_all(struct host *h, bool *ret_is_compared)
 	return err ?: send_head(h) ?: take_connections(h);
 }
 
-/* What it is still compared for would end it, if it could not: it is the host that goes. */
-static void finish(struct host *h)
+/*
+ * It is the host that goes: trace-cmd compares clocks once more after CLOSE, and dies of SIGPIPE if
+ * it cannot.
+ */
+static void finish(struct host *h, int stop)
 {
+	struct pollfd fds[] = {{h->control.fd, POLLIN, 0}, {stop, POLLIN, 0}};
 	struct tracecmd_message m;
 
 	agent_recorder_end(&h->recorder);
@@ -412,7 +417,8 @@ static void finish(struct host *h)
 		if (h->cpus[i].fd >= 0)
 			shutdown(h->cpus[i].fd, SHUT_WR);
 	tracecmd_write(h->control.fd, TRACECMD_CLOSE_RESP, NULL, NULL, 0);
-	while (!tracecmd_read(&h->control, ANSWER_MS, &m))
+	while (clock_poll(fds, ARRAY_SIZE(fds), END_MS) > 0 && !fds[1].revents &&
+	       !tracecmd_read(&h->control, ANSWER_MS, &m))
 		;
 }
 
@@ -450,7 +456,7 @@ void agent_converse_tracecmd(int fd, u32 peer, int stop, bool quiet)
 		is_whole = !err && pump(h, stop);
 	}
 	if (is_whole) {
-		finish(h);
+		finish(h, stop);
 	} else if (h->recorder.pid) {
 		if (!quiet && h->has_begun)
 			complain("agent", "the host has gone: its recording ends");

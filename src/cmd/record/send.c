@@ -31,17 +31,19 @@ static int check(const struct command_spec *spec, const struct record_request *r
 
 static int begin(struct record_run *run, void **ret)
 {
-	*ret = relay_of(run->request);
-	return file_relay_open(*ret, run->diag);
+	struct file_relay *const relay = relay_of(run->request);
+
+	*ret = relay;
+	relay->end_asked = record_end_asked;
+	return file_relay_open(relay, run->diag);
 }
 
 /* A recording that arrives nowhere is no recording. */
 static int round_send(struct record_run *run, void *state)
 {
-	if (file_relay_check(state, run->diag)) {
-		diag_tell(run->diag);
+	if (file_relay_check(state, run->diag))
 		run->failed = run->end = true;
-	}
+	diag_tell(run->diag);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -91,6 +92,21 @@ static int open_file(struct agent_receiver *r, struct agent_received_file *file,
 	return 0;
 }
 
+/* What is there of it counts. */
+static int go_on(struct agent_receiver *r, struct agent_received_file *file)
+{
+	struct stat st;
+	int err = open_file(r, file, O_CREAT | O_NONBLOCK);
+
+	if (!err)
+		err = fstat(file->is.fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EEXIST;
+	if (!err) {
+		file->written = (u64)st.st_blocks * 512;
+		r->bytes += file->written;
+	}
+	return err;
+}
+
 static int new_file(struct agent_receiver *r, const struct agent_frame *f, const u8 *body)
 {
 	struct agent_received_file *file;
@@ -108,7 +124,7 @@ static int new_file(struct agent_receiver *r, const struct agent_frame *f, const
 	file->is = (struct recording_file)RECORDING_FILE_NONE;
 	file->is.name = xstrdup(name);
 	vector_push(&r->files, file);
-	return open_file(r, file, O_CREAT | O_EXCL);
+	return r->goes_on ? go_on(r, file) : open_file(r, file, O_CREAT | O_EXCL);
 }
 
 /* ---- bytes ---- */
@@ -165,12 +181,21 @@ static int pack_file(struct agent_receiver *r, struct agent_received_file *file,
 	return 0;
 }
 
+/* Its head, which stood at its end, is at its beginning. */
+static bool is_packed(const struct agent_received_file *file, const struct dat_pack_plan *plan)
+{
+	struct stat st;
+
+	return !fstat(file->is.fd, &st) && (u64)st.st_size <= plan->head_at;
+}
+
 static int pack(struct agent_receiver *r, const struct agent_frame *f, const u8 *body)
 {
 	struct agent_received_file *file;
 	struct dat_pack_plan *plan;
 	struct agent_file head;
 	const size_t n = f->size - sizeof(head);
+	bool is_done;
 	int err;
 
 	memcpy(&head, body, sizeof(head));
@@ -179,9 +204,11 @@ static int pack(struct agent_receiver *r, const struct agent_frame *f, const u8 
 		return refuse(r, "a file to be packed that is not there");
 	plan = xmalloc(MAX(n, sizeof(*plan)));
 	memcpy(plan, body + sizeof(head), n);
-	if (dat_pack_check(plan, n, file->written))
+	/* it may be done, and not confirmed before the break */
+	is_done = !err && r->goes_on && n >= sizeof(*plan) && is_packed(file, plan);
+	if (!is_done && dat_pack_check(plan, n, file->written))
 		err = refuse(r, "a plan of a file that does not fit it");
-	if (!err)
+	if (!err && !is_done)
 		err = pack_file(r, file, plan);
 	free(plan);
 	return err;

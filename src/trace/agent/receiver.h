@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The host's end of a recording: FILE, WRITE and PACK become files below one directory. What comes
- * is not trusted: names are plain, places and sizes are bounded, nothing that is there is opened.
+ * is not trusted: names are plain, places and sizes are bounded, nothing that is there is opened,
+ * but where a sender goes on after a break, in a directory that is its own: it names its files
+ * again, in their order, and repeats what was not confirmed.
  */
 #ifndef PANTRACE_TRACE_AGENT_RECEIVER_H
 #define PANTRACE_TRACE_AGENT_RECEIVER_H
@@ -13,6 +15,7 @@ struct agent_received_file;
 
 struct agent_receiver {
 	int directory; /* the caller's */
+	bool goes_on; /* after a break */
 	VECTOR(struct agent_received_file *) files; /* by number - 1 */
 	u32 open; /* how many of them are */
 	u64 bytes;

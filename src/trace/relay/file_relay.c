@@ -14,6 +14,8 @@
 #define GREETING_MS	5000
 #define GREETING_SSH_MS 30000 /* somebody may have to type a passphrase */
 #define ANSWER_MOST	(1u << 20) /* bytes; no relay says more at once */
+#define KEPT_MOST	(4u << 20) /* bytes that are not confirmed */
+#define RETRY_MS	250
 
 static struct file_relay *of(struct recording_carrier *c)
 {
@@ -29,14 +31,39 @@ static int failed(struct file_relay *r, int err)
 	return r->error;
 }
 
+/* So many messages of this connection are on its disk. */
+static void confirm(struct file_relay *r, u64 count)
+{
+	struct relay_message head;
+
+	for (; r->on_disk < count && r->confirmed < r->sent; r->on_disk++) {
+		memcpy(&head, r->out.data + r->confirmed, sizeof(head));
+		if (sizeof(head) + head.size > r->sent - r->confirmed) {
+			failed(r, -EPROTO);
+			return;
+		}
+		r->confirmed += sizeof(head) + head.size;
+		r->kept--;
+	}
+	if (!r->confirmed || r->confirmed < r->out.len / 2)
+		return;
+	memmove(r->out.data, r->out.data + r->confirmed, r->out.len - r->confirmed);
+	r->out.len -= r->confirmed;
+	r->sent -= r->confirmed;
+	r->confirmed = 0;
+}
+
 static void answer(struct file_relay *r, const struct relay_message *head, const char *body)
 {
 	struct relay_refused refused;
+	u64 count;
 
 	if (head->type == RELAY_WELCOME)
 		r->is_welcome = true;
-	if (head->type == RELAY_ACK && head->size == sizeof(r->on_disk))
-		memcpy(&r->on_disk, body, sizeof(r->on_disk));
+	if (head->type == RELAY_ACK && head->size == sizeof(count)) {
+		memcpy(&count, body, sizeof(count));
+		confirm(r, count);
+	}
 	if (head->type != RELAY_REFUSED || head->size != sizeof(refused))
 		return;
 	memcpy(&refused, body, sizeof(refused));
@@ -76,45 +103,156 @@ static void listen_to(struct file_relay *r)
 		if (r->in.len)
 			take_answers(r);
 	}
-	if (!n)
-		failed(r, -ECONNRESET);
-	else if (errno != EAGAIN && errno != EINTR)
-		failed(r, -errno);
+	if (!n || (errno != EAGAIN && errno != EINTR))
+		r->is_broken = true;
 }
 
-/* Until the descriptor is ready for it, or said something. */
-static void wait_for(struct file_relay *r, short events, u64 until_ms)
+/* Whether somebody asked a second time for the end, which is an error then. */
+static bool is_given_up(struct file_relay *r)
 {
-	const u64 now = clock_now_ms(CLOCK_MONOTONIC);
+	if (r->end_asked && r->end_asked() > 1)
+		failed(r, -EINTR);
+	return r->error;
+}
+
+/* Until the descriptor is ready for it, or said something, or a moment has passed. */
+static void wait_for(struct file_relay *r, short events)
+{
 	struct pollfd p = {.fd = r->fd, .events = (short)(events | POLLIN)};
 
-	if (now >= until_ms)
-		failed(r, -ETIMEDOUT);
-	else if (poll(&p, 1, (int)MIN(until_ms - now, 100u)) > 0 && p.revents & ~POLLOUT)
+	if (poll(&p, 1, 100) > 0 && p.revents & ~POLLOUT)
 		listen_to(r);
+}
+
+/* ---- the connection ---- */
+
+static void disconnect(struct file_relay *r, bool wait)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	r->fd = -1;
+	relay_carrier_end(&r->pid, wait);
+}
+
+/* 0 or -errno. */
+static int greet(struct file_relay *r)
+{
+	const u64 until_ms = clock_now_ms(CLOCK_MONOTONIC) +
+			     (str_starts(r->to, "ssh://") ? GREETING_SSH_MS : GREETING_MS);
+	const struct {
+		struct relay_message head;
+		struct relay_hello hello;
+	} message = {{.type = RELAY_HELLO, .size = sizeof(r->hello)}, r->hello};
+
+	r->is_welcome = r->is_broken = false;
+	r->on_disk = 0;
+	strbuf_reset(&r->in);
+	if (send(r->fd, &message, sizeof(message), MSG_NOSIGNAL) != sizeof(message))
+		return -ECONNRESET;
+	while (!is_given_up(r) && !r->is_welcome && !r->is_broken) {
+		if (clock_now_ms(CLOCK_MONOTONIC) >= until_ms)
+			return -ETIMEDOUT;
+		wait_for(r, 0);
+	}
+	return r->error ?: r->is_welcome ? 0 : -ECONNRESET;
+}
+
+static int connect_to(struct file_relay *r)
+{
+	r->fd = relay_connect(r->to, &r->pid);
+	return r->fd < 0 ? r->fd : greet(r);
+}
+
+static void add_message(struct strbuf *out, enum agent_type type, const void *head,
+			size_t head_size, const void *body, size_t body_size)
+{
+	const struct relay_message m = {
+		.type = RELAY_CARRIED, .source = type, .size = head_size + body_size};
+
+	strbuf_add(out, (const char *)&m, sizeof(m));
+	strbuf_add(out, head, head_size);
+	strbuf_add(out, body, body_size);
+}
+
+/* A new connection knows no files: those whose messages are confirmed are named again, first. */
+static void send_again(struct file_relay *r)
+{
+	struct strbuf out = STRBUF_INIT;
+	struct relay_message m;
+	size_t known = r->files.len;
+
+	for (size_t at = r->confirmed; at < r->out.len; at += sizeof(m) + m.size) {
+		memcpy(&m, r->out.data + at, sizeof(m));
+		known -= m.source == AGENT_FILE;
+	}
+	for (size_t i = 0; i < known; i++) {
+		const struct agent_file head = {.number = (u32)i + 1};
+
+		add_message(&out, AGENT_FILE, &head, sizeof(head), r->files.items[i],
+			    strlen(r->files.items[i]));
+	}
+	strbuf_add(&out, r->out.data + r->confirmed, r->out.len - r->confirmed);
+	strbuf_release(&r->out);
+	r->out = out;
+	r->confirmed = r->sent = 0;
+	r->kept += known;
+}
+
+static void connect_again(struct file_relay *r)
+{
+	const u64 until_ms = clock_now_ms(CLOCK_MONOTONIC) + FILE_RELAY_AWAY_MS;
+	int err = -ECONNRESET;
+
+	while (err && !is_given_up(r)) {
+		disconnect(r, false);
+		err = connect_to(r);
+		if (err && clock_now_ms(CLOCK_MONOTONIC) >= until_ms)
+			failed(r, err);
+		else if (err)
+			poll(NULL, 0, RETRY_MS);
+	}
+	if (err)
+		return;
+	r->breaks++;
+	send_again(r);
 }
 
 /* ---- what is sent ---- */
 
-/* Under the lock. */
-static int put(struct file_relay *r, const void *data, size_t size)
+/* Sends some of what there is, or waits a moment for the relay. False: nothing went on. */
+static bool send_some(struct file_relay *r)
 {
-	u64 until_ms = clock_now_ms(CLOCK_MONOTONIC) + FILE_RELAY_STALL_MS;
+	const size_t left = r->out.len - r->sent;
+	const u64 kept = r->kept;
+	const ssize_t n =
+		left ? send(r->fd, r->out.data + r->sent, left, MSG_DONTWAIT | MSG_NOSIGNAL) : 0;
 
-	for (const char *at = data; size && !r->error;) {
-		const ssize_t n = send(r->fd, at, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n > 0) {
+		r->sent += (size_t)n;
+		return true;
+	}
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		r->is_broken = true;
+	wait_for(r, left ? POLLOUT : 0); /* if it is broken, it may say why */
+	return r->kept != kept;
+}
 
-		if (n > 0) {
-			at += n;
-			size -= (size_t)n;
-			until_ms = clock_now_ms(CLOCK_MONOTONIC) + FILE_RELAY_STALL_MS;
-		} else if (errno == EAGAIN) {
-			wait_for(r, POLLOUT, until_ms);
-		} else if (errno != EINTR) {
-			const int err = -errno;
+/* Sends everything, until at most that many bytes are not confirmed. Under the lock. */
+static int settle(struct file_relay *r, size_t most)
+{
+	u64 moved_ms = clock_now_ms(CLOCK_MONOTONIC);
 
-			listen_to(r); /* perhaps it said why */
-			failed(r, err);
+	while ((r->sent < r->out.len || r->out.len - r->confirmed > most) && !is_given_up(r)) {
+		const bool moved = send_some(r);
+		const u64 now_ms = clock_now_ms(CLOCK_MONOTONIC);
+
+		if (moved)
+			moved_ms = now_ms;
+		else if (now_ms - moved_ms >= FILE_RELAY_STALL_MS)
+			failed(r, -ETIMEDOUT);
+		if (r->is_broken && !r->error) {
+			connect_again(r);
+			moved_ms = clock_now_ms(CLOCK_MONOTONIC);
 		}
 	}
 	return r->error;
@@ -123,14 +261,14 @@ static int put(struct file_relay *r, const void *data, size_t size)
 static int put_message(struct file_relay *r, enum agent_type type, const void *head,
 		       size_t head_size, const void *body, size_t body_size)
 {
-	const struct relay_message m = {
-		.type = RELAY_CARRIED, .source = type, .size = head_size + body_size};
-	int err = put(r, &m, sizeof(m)) ?: put(r, head, head_size) ?: put(r, body, body_size);
-
-	r->sent += !err;
-	if (!err)
+	if (r->error)
+		return r->error;
+	add_message(&r->out, type, head, head_size, body, body_size);
+	r->given++;
+	r->kept++;
+	if (!settle(r, KEPT_MOST))
 		listen_to(r);
-	return err;
+	return r->error;
 }
 
 static int open_file(struct recording_carrier *c, const char *name, u32 *ret_number)
@@ -142,7 +280,8 @@ static int open_file(struct recording_carrier *c, const char *name, u32 *ret_num
 	if (strlen(name) > AGENT_NAME_MOST)
 		return -ENAMETOOLONG;
 	pthread_mutex_lock(&r->lock);
-	head.number = *ret_number = ++r->files;
+	vector_push(&r->files, xstrdup(name));
+	head.number = *ret_number = (u32)r->files.len;
 	err = put_message(r, AGENT_FILE, &head, sizeof(head), name, strlen(name));
 	pthread_mutex_unlock(&r->lock);
 	return err;
@@ -173,7 +312,10 @@ static int pack(struct recording_carrier *c, u32 number, const void *plan, size_
 	if (n > AGENT_WRITE_BYTES)
 		return -E2BIG;
 	pthread_mutex_lock(&r->lock);
-	err = put_message(r, AGENT_PACK, &head, sizeof(head), plan, n);
+	/* bytes that are sent again must not find it packed */
+	err = settle(r, 0);
+	if (!err)
+		err = put_message(r, AGENT_PACK, &head, sizeof(head), plan, n);
 	pthread_mutex_unlock(&r->lock);
 	return err;
 }
@@ -186,7 +328,7 @@ static void ended(struct recording_carrier *c, u64 lost, u64 uncounted)
 {
 }
 
-/* ---- the connection ---- */
+/* ---- from the beginning to the end ---- */
 
 void file_relay_init(struct file_relay *r, const char *to, const char *name)
 {
@@ -197,29 +339,15 @@ void file_relay_init(struct file_relay *r, const char *to, const char *name)
 		.fd = -1,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.in = STRBUF_INIT,
+		.out = STRBUF_INIT,
+		.hello = relay_hello_of(name),
 	};
-}
-
-static int greet(struct file_relay *r)
-{
-	const u64 until_ms = clock_now_ms(CLOCK_MONOTONIC) +
-			     (str_starts(r->to, "ssh://") ? GREETING_SSH_MS : GREETING_MS);
-	const struct relay_hello hello = relay_hello_of(r->name);
-	const struct relay_message head = {.type = RELAY_HELLO, .size = sizeof(hello)};
-
-	if (!put(r, &head, sizeof(head)))
-		put(r, &hello, sizeof(hello));
-	while (!r->error && !r->is_welcome)
-		wait_for(r, 0, until_ms);
-	return r->error;
 }
 
 int file_relay_open(struct file_relay *r, struct diag *d)
 {
-	int err;
+	const int err = connect_to(r);
 
-	r->fd = relay_connect(r->to, &r->pid);
-	err = r->fd < 0 ? r->fd : greet(r);
 	if (err && *r->text)
 		diag_error(d, NO_SPAN, "the relay at %s refused: %s", r->to, r->text);
 	else if (err)
@@ -229,18 +357,25 @@ int file_relay_open(struct file_relay *r, struct diag *d)
 
 static void tell(struct file_relay *r, struct diag *d)
 {
-	if (r->is_told)
+	if (r->breaks)
+		diag_warning(d, NO_SPAN,
+			     "relay at %s: the connection broke; recording continues on a new one. "
+			     "Events for which the rings had no room meanwhile are counted as lost",
+			     r->to);
+	r->breaks = 0;
+	if (!r->error || r->is_told)
 		return;
 	r->is_told = true;
 	diag_error(d, NO_SPAN, "relay at %s: %s", r->to,
 		   *r->text		    ? r->text
 		   : r->error == -ETIMEDOUT ? "it took nothing for 10 seconds"
+		   : r->error == -EINTR	    ? "it was not waited for any longer"
 					    : strerror(-r->error));
-	if (r->sent > r->on_disk)
+	if (r->kept)
 		diag_hint(d,
 			  "%" PRIu64 " of %" PRIu64
 			  " messages were not confirmed: what is in them may be missing there",
-			  r->sent - r->on_disk, r->sent);
+			  MIN(r->kept, r->given), r->given);
 	diag_hint(d, "what has arrived there can be read up to this point");
 }
 
@@ -251,36 +386,29 @@ int file_relay_check(struct file_relay *r, struct diag *d)
 	pthread_mutex_lock(&r->lock);
 	if (!r->error)
 		listen_to(r);
-	err = r->error;
-	if (err)
-		tell(r, d);
+	if (r->is_broken && !r->error)
+		connect_again(r);
+	err = settle(r, KEPT_MOST);
+	tell(r, d);
 	pthread_mutex_unlock(&r->lock);
 	return err;
 }
 
 int file_relay_finish(struct file_relay *r, struct diag *d)
 {
-	u64 before = r->on_disk, until_ms = clock_now_ms(CLOCK_MONOTONIC) + FILE_RELAY_STALL_MS;
-
-	while (!r->error && r->on_disk < r->sent) {
-		wait_for(r, 0, until_ms);
-		if (r->on_disk == before)
-			continue;
-		before = r->on_disk;
-		until_ms = clock_now_ms(CLOCK_MONOTONIC) + FILE_RELAY_STALL_MS;
-	}
-	if (r->error)
-		tell(r, d);
+	settle(r, 0);
+	tell(r, d);
 	return r->error;
 }
 
 void file_relay_close(struct file_relay *r)
 {
-	if (r->fd >= 0) {
+	if (r->fd >= 0)
 		shutdown(r->fd, SHUT_WR);
-		relay_carrier_end(&r->pid, true);
-		close(r->fd);
-	}
-	r->fd = -1;
+	disconnect(r, true);
+	for (size_t i = 0; i < r->files.len; i++)
+		free(r->files.items[i]);
+	vector_free(&r->files);
 	strbuf_release(&r->in);
+	strbuf_release(&r->out);
 }

@@ -2,8 +2,9 @@
 /*
  * The carrier of a recording whose files are made at a relay: trace.dat, perf.data, what was there
  * before. Its writes wait while the relay is slow, so that the kernel's rings fill, which counts
- * what they lose. A relay that takes nothing for FILE_RELAY_STALL_MS, or a connection that breaks,
- * ends it: all later writes are errors. What has arrived can be read up to there.
+ * what they lose. If the connection breaks, they wait for a new one, by which everything is sent
+ * again that the relay has not confirmed. A relay that takes nothing for FILE_RELAY_STALL_MS, or is
+ * away for FILE_RELAY_AWAY_MS, ends it: all later writes are errors. What has arrived can be read.
  */
 #ifndef PANTRACE_TRACE_RELAY_FILE_RELAY_H
 #define PANTRACE_TRACE_RELAY_FILE_RELAY_H
@@ -13,8 +14,11 @@
 #include "base/diag.h"
 #include "base/recording_file.h"
 #include "base/strbuf.h"
+#include "base/vector.h"
+#include "trace/relay/relay_protocol.h"
 
 #define FILE_RELAY_STALL_MS 10000
+#define FILE_RELAY_AWAY_MS  20000
 
 struct file_relay {
 	struct recording_carrier carrier;
@@ -23,9 +27,16 @@ struct file_relay {
 	int fd;
 	pid_t pid; /* of ssh */
 	pthread_mutex_t lock; /* of all below */
-	u32 files;
-	u64 sent, on_disk; /* messages */
-	bool is_welcome;
+	struct relay_hello hello;
+	VECTOR(char *) files; /* names, by number - 1 */
+	/* messages: before `confirmed` they are on its disk, before `sent` it was sent them */
+	struct strbuf out;
+	size_t confirmed, sent;
+	u64 given, kept; /* how many there were, and are in out behind `confirmed` */
+	u64 on_disk; /* that it said so of, by this connection */
+	u32 (*end_asked)(void); /* how often; twice: nothing is waited for. NULL: never */
+	bool is_welcome, is_broken;
+	u32 breaks; /* that were got over, and not told of yet */
 	int error; /* the first one */
 	bool is_told;
 	char text[241]; /* what the relay said of it */
@@ -39,7 +50,7 @@ struct file_relay {
 void file_relay_init(struct file_relay *r, const char *to, const char *name);
 /* Connects. 0 or -errno with a diagnostic. */
 int file_relay_open(struct file_relay *r, struct diag *d);
-/* The first error, which is reported once; 0 = none. */
+/* The first error, which is reported once, as breaks that were got over are; 0 = none. */
 int file_relay_check(struct file_relay *r, struct diag *d);
 /* Waits until all of it is on the relay's disk. 0 or -errno with a diagnostic. */
 int file_relay_finish(struct file_relay *r, struct diag *d);

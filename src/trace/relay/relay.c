@@ -94,7 +94,7 @@ static void acknowledge(struct relay_peer *p)
 
 /* ---- directories ---- */
 
-/* Whether the directory is this session's; a new one becomes it. */
+/* Is the directory this session's? 1: it has been; 0: it has become it; -errno. */
 static int claim(int directory, const u8 session[16])
 {
 	u8 owner[16];
@@ -103,7 +103,7 @@ static int claim(int directory, const u8 session[16])
 	if (fd >= 0) {
 		rc = read(fd, owner, sizeof(owner)) == sizeof(owner) &&
 				     !memcmp(owner, session, sizeof(owner))
-			     ? 0
+			     ? 1
 			     : -EEXIST;
 		close(fd);
 		return rc;
@@ -135,7 +135,8 @@ static int session_directory(struct relay_peer *p, const char *host)
 		rc = !foreign_is_ours(fd) || (existed && faccessat(fd, OWNER, F_OK, 0))
 			     ? -EEXIST
 			     : claim(fd, p->session);
-		if (!rc)
+		p->receiver.goes_on = rc > 0;
+		if (rc >= 0)
 			return fd;
 		close(fd);
 		if (rc != -EEXIST)

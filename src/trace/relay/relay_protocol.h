@@ -24,8 +24,8 @@
  * with them.
  *
  * CARRIED is for files that are written at several places (trace.dat, perf.data): `source` is FILE,
- * WRITE or PACK of trace/agent/protocol.h, whose body follows. Their connection is the only one: a
- * recorder does not go on with them after a break.
+ * WRITE or PACK of trace/agent/protocol.h, whose body follows. After a break the recorder names all
+ * files again, in their order, and repeats what was not confirmed.
  */
 #ifndef PANTRACE_TRACE_RELAY_RELAY_PROTOCOL_H
 #define PANTRACE_TRACE_RELAY_RELAY_PROTOCOL_H
