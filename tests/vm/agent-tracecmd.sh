@@ -41,3 +41,4 @@ else
 	skip "trace-cmd's agent" "no trace-cmd"
 fi
 umount /proc/kallsyms
+pantrace reset-ftrace -q >/dev/null 2>&1 # what a trace-cmd that failed left on would fail others
