@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/stall.h"
 #include "view/terminal/parts.h"
+#include "view/terminal/signals.h"
 
 #define LOOK_MS 500 /* for signals that came just before it waits */
 
@@ -27,29 +27,6 @@ struct rounds {
 	struct arena arena; /* of their text */
 	char title[120];
 };
-
-static volatile sig_atomic_t ended;
-
-static void on_end(int number)
-{
-	ended = 1;
-	stall_end();
-}
-
-/* The window has another size: poll() returns. */
-static void on_change(int number)
-{
-}
-
-static void handle_signals(void)
-{
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	const struct sigaction end = {.sa_handler = on_end}, change = {.sa_handler = on_change};
-
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		sigaction(ends[i], &end, NULL);
-	sigaction(SIGWINCH, &change, NULL);
-}
 
 /* ---- the screen ---- */
 
@@ -107,7 +84,7 @@ static int wait_for(struct rounds *w, pid_t pid)
 	while (!p[0].revents && !w->is_over) {
 		if (poll(p, 2, LOOK_MS) < 0)
 			p[0].revents = 0;
-		w->is_over |= ended;
+		w->is_over |= terminal_end_asked;
 		if (!has_screen)
 			continue;
 		terminal_measure(&w->terminal);
@@ -148,7 +125,7 @@ static int record_round(struct rounds *w)
 
 static int show_round(struct rounds *w)
 {
-	struct reading r = {.interrupted = &ended, .is_quiet = true};
+	struct reading r = {.interrupted = &terminal_end_asked, .is_quiet = true};
 	struct report_table table = {0};
 	struct strbuf text = STRBUF_INIT;
 	int err;
@@ -169,7 +146,7 @@ static int run(struct rounds *w)
 	const u64 begin = clock_now_ns(CLOCK_MONOTONIC);
 	int rc = EXIT_OK;
 
-	while (rc == EXIT_OK && !w->is_over && !ended) {
+	while (rc == EXIT_OK && !w->is_over && !terminal_end_asked) {
 		rc = record_round(w);
 		w->has_lost |= rc == EXIT_LOST;
 		if ((rc == EXIT_OK || rc == EXIT_LOST) && !w->is_over)
@@ -194,7 +171,7 @@ int report_rounds(const struct asked *asked, struct live *l, report_record_fn *r
 		terminal_guard();
 		rc = -terminal_open(&w.terminal);
 	}
-	handle_signals();
+	terminal_signals();
 	rc = rc ? EXIT_FAILED : draw(&w) ? EXIT_FAILED : run(&w);
 	terminal_close(&w.terminal);
 	screen_release(&w.screen);

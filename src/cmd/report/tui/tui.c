@@ -3,32 +3,9 @@
 
 #include <poll.h>
 
-#include "base/stall.h"
+#include "view/terminal/signals.h"
 
 #define LOOK_MS 500 /* for signals that came just before it waits */
-
-static volatile sig_atomic_t ended;
-
-static void on_end(int number)
-{
-	ended = 1;
-	stall_end();
-}
-
-/* The window has another size, or the terminal came back: poll() returns. */
-static void on_change(int number)
-{
-}
-
-static void handle_signals(void)
-{
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	const struct sigaction end = {.sa_handler = on_end}, change = {.sa_handler = on_change};
-
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		sigaction(ends[i], &end, NULL);
-	sigaction(SIGWINCH, &change, NULL);
-}
 
 void tui_say(struct tui *t, const char *text)
 {
@@ -41,12 +18,13 @@ static int loop(struct tui *t)
 	int rc = 0;
 	u32 key;
 
-	while (!rc && !t->is_over && !ended) {
+	while (!rc && !t->is_over && !terminal_end_asked) {
 		rc = tui_draw(t);
 		if (!rc && poll(&input, 1, LOOK_MS) < 0 && errno != EINTR)
 			rc = -errno;
 		terminal_measure(&t->terminal);
-		while (!rc && !t->is_over && !ended && (key = terminal_key(&t->terminal)))
+		while (!rc && !t->is_over && !terminal_end_asked &&
+		       (key = terminal_key(&t->terminal)))
 			tui_press(t, key);
 	}
 	return rc == -ETIMEDOUT ? 0 : rc; /* asked to end, and nobody reads the terminal */
@@ -54,7 +32,7 @@ static int loop(struct tui *t)
 
 int report_tui(const struct arguments *a, char **paths)
 {
-	struct tui t = {.arguments = a, .paths = paths, .interrupted = &ended};
+	struct tui t = {.arguments = a, .paths = paths, .interrupted = &terminal_end_asked};
 	int rc;
 
 	if (terminal_refusal()) {
@@ -62,7 +40,7 @@ int report_tui(const struct arguments *a, char **paths)
 		return EXIT_FAILED;
 	}
 	terminal_guard();
-	handle_signals();
+	terminal_signals();
 	rc = terminal_open(&t.terminal);
 	if (!rc)
 		tui_next_table(&t);
@@ -73,7 +51,7 @@ int report_tui(const struct arguments *a, char **paths)
 		complain("report", "%s", strerror(-rc));
 	for (size_t i = 0; i < t.views.len; i++)
 		view_release(t.views.items[i]);
-	if (!rc && !t.views.len && !t.code && !ended)
+	if (!rc && !t.views.len && !t.code && !terminal_end_asked)
 		t.code = EXIT_FAILED; /* nothing to show, which was said */
 	vector_free(&t.views);
 	screen_release(&t.screen);
