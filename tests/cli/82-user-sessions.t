@@ -260,6 +260,14 @@ kill -SEGV $program
 wait $program 2>/dev/null
 run crash "$work/$program"-*.pantrace -o crashed
 like "$out" "$program +0 +counts +[0-9]+ +[0-9]+ +0 whole" "crash reads the file of a program that died"
+# CLOCK_MONOTONIC stands still while the machine sleeps.
+apart() { unshare -T --monotonic="$1" --boottime=0 "$pantrace" crash "$work/$program"-*.pantrace -o "apart$1" 2>&1; }
+if unshare -T --monotonic=-90 --boottime=0 true 2>/dev/null; then
+	unlike "$(apart -90)" "a boot before" "a machine that has slept is in the same boot"
+	like "$(apart 90)" "rings of a boot before this one: 1" "clocks that lie otherwise are of another"
+else
+	skip "sleep, by a time namespace" "this kernel has none"
+fi
 read=$(printf '%s\n' "$out" | awk 'NR == 2 { print $4 }')
 lost=$(printf '%s\n' "$out" | awk 'NR == 2 { print $5 }')
 extra=$((read + lost - $(published dead)))

@@ -125,12 +125,17 @@ static bool is_good(struct crash *c, uid_t owner, const struct pantrace_shm *h)
 	return !geteuid() && user_owner_good(&c->owners, owner, (pid_t)h->pid, h->pid_namespace);
 }
 
-/* Clocks of a boot lie apart as they do now, unless somebody sets the time of the day. */
+/*
+ * Since then the clocks of this boot have moved apart by the time asleep at most, unless somebody
+ * sets the time of the day.
+ */
 static bool is_of_earlier_boot(const struct pantrace_shm *h)
 {
 	const s64 apart = (s64)(h->realtime_start_ns - h->monotonic_start_ns);
+	const s64 moved = clock_distance_ns(CLOCK_MONOTONIC, CLOCK_REALTIME) - apart;
+	const s64 asleep = clock_distance_ns(CLOCK_MONOTONIC, CLOCK_BOOTTIME);
 
-	return llabs(apart - clock_distance_ns(CLOCK_MONOTONIC, CLOCK_REALTIME)) > CLOCK_SET_NS;
+	return moved < -CLOCK_SET_NS || moved > asleep + CLOCK_SET_NS;
 }
 
 /* An error that is the rings' own, and told with them. */
