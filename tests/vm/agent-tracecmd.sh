@@ -41,4 +41,6 @@ else
 	skip "trace-cmd's agent" "no trace-cmd"
 fi
 umount /proc/kallsyms
-pantrace reset-ftrace -q >/dev/null 2>&1 # what a trace-cmd that failed left on would fail others
+# What trace-cmd leaves would fail others: an instance for its clock, events that are on if it failed.
+rmdir /sys/kernel/tracing/instances/clock_synch-* 2>/dev/null
+pantrace reset-ftrace -q >/dev/null 2>&1

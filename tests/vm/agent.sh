@@ -38,7 +38,7 @@ ok "the virtio-serial port is found by its name" || cat agent.err
 enabled() { grep -qs 1 /sys/kernel/tracing/instances/*/events/syscalls/sys_enter_write/enable; }
 until_true enabled
 ok "the host records"
-instance() { ls -d /sys/kernel/tracing/instances/* | head -n 1; }
+instance() { ls -d /sys/kernel/tracing/instances/pantrace-* | head -n 1; }
 first=$(instance)
 usleep 500000 # what was said before has left the port of the console by then
 for i in $(seq 10 59); do
