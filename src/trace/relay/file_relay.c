@@ -107,7 +107,7 @@ static void listen_to(struct file_relay *r)
 		r->is_broken = true;
 }
 
-/* Whether somebody asked a second time for the end, which is an error then. */
+/* While the relay is away: whether somebody asked a second time for the end, an error then. */
 static bool is_given_up(struct file_relay *r)
 {
 	if (r->end_asked && r->end_asked() > 1)
@@ -242,7 +242,7 @@ static int settle(struct file_relay *r, size_t most)
 {
 	u64 moved_ms = clock_now_ms(CLOCK_MONOTONIC);
 
-	while ((r->sent < r->out.len || r->out.len - r->confirmed > most) && !is_given_up(r)) {
+	while (!r->error && (r->sent < r->out.len || r->out.len - r->confirmed > most)) {
 		const bool moved = send_some(r);
 		const u64 now_ms = clock_now_ms(CLOCK_MONOTONIC);
 

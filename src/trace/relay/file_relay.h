@@ -34,7 +34,7 @@ struct file_relay {
 	size_t confirmed, sent;
 	u64 given, kept; /* how many there were, and are in out behind `confirmed` */
 	u64 on_disk; /* that it said so of, by this connection */
-	u32 (*end_asked)(void); /* how often; twice: nothing is waited for. NULL: never */
+	u32 (*end_asked)(void); /* how often; twice: a relay that is away is not waited for */
 	bool is_welcome, is_broken;
 	u32 breaks; /* that were got over, and not told of yet */
 	int error; /* the first one */
