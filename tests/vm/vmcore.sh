@@ -10,7 +10,7 @@ echo mono >instances/dumped/trace_clock
 echo 1 >events/kprobes/dumped_open/enable
 echo 1 >events/sched/sched_switch/enable
 echo 1 >instances/dumped/events/sched/sched_process_exec/enable
-for i in $(seq 20); do
+for i in $(seq 50); do
 	for cpu in 0 1; do
 		taskset $((cpu + 1)) sh -c "echo 'marker $cpu $i' >trace_marker; /bin/busybox true"
 	done
