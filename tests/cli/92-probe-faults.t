@@ -27,7 +27,7 @@ recorded()
 	$pantrace tpoint "$group:*" -- "./$recorded_app" >trace 2>trace.err </dev/null
 	seen=$(sed -n 's/^.* \([a-z_0-9]*\): (0x[0-9a-f]*) /\1 /p' trace | tr -d '"')
 	said=$(grep -E '^[a-z_0-9]+ [a-z_0-9]+=' trace)
-	$pantrace probe -q -d "$group:*" 2>/dev/null
+	$pantrace probe -q -d "$group:*"
 }
 # same EVENT TEXT: all lines of the event are as the program says them, and there are some
 same()
