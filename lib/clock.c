@@ -60,16 +60,38 @@ static uint64_t rate_of_kernel(void)
 	return rate;
 }
 
+struct pair {
+	uint64_t tsc, ns;
+};
+
+/* Both at one moment: the shortest of several readings, as an interrupt in one would shift them. */
+static struct pair pair_read(void)
+{
+	struct pair ret = {0};
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < READINGS; i++) {
+		const uint64_t before = __rdtsc(), ns = now_ns(CLOCK_MONOTONIC_RAW);
+		const uint64_t took = __rdtsc() - before;
+
+		if (took >= best)
+			continue;
+		best = took;
+		ret = (struct pair){before + took / 2, ns};
+	}
+	return ret;
+}
+
 static uint64_t rate_by_comparison(void)
 {
-	const uint64_t start_ns = now_ns(CLOCK_MONOTONIC_RAW), start = __rdtsc();
-	uint64_t end_ns, end;
+	const struct pair from = pair_read();
+	struct pair to;
 
-	do {
-		end_ns = now_ns(CLOCK_MONOTONIC_RAW);
-		end = __rdtsc();
-	} while (end_ns - start_ns < CALIBRATION_NS);
-	return (uint64_t)((unsigned __int128)(end - start) * 1000000000ull / (end_ns - start_ns));
+	do
+		to = pair_read();
+	while (to.ns - from.ns < CALIBRATION_NS);
+	return (uint64_t)((unsigned __int128)(to.tsc - from.tsc) * 1000000000ull /
+			  (to.ns - from.ns));
 }
 
 void pt_clock_read(struct pt_clock *ret, bool may_ask)
