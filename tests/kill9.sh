@@ -11,8 +11,11 @@ state()
 		! -name error_log ! -name printk_formats ! -name 'hist*' ! -name '*functions' ! -name trace_marker ! -name trace_marker_raw -print |
 		sort | xargs grep -H '' 2>/dev/null
 	cat $t/enabled_functions 2>/dev/null
-	ls $t/instances | grep pantrace-
-	ls /run/pantrace 2>/dev/null | grep '^pantrace-'
+	# of runs that are over: other tests may have theirs beside this one
+	ls $t/instances /run/pantrace 2>/dev/null | grep '^pantrace-' | while read -r name; do
+		pid=${name#pantrace-}
+		kill -0 "${pid%%-*}" 2>/dev/null || echo "$name"
+	done
 }
 
 # The first event ever makes the top buffer large, for good.

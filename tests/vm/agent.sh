@@ -54,6 +54,7 @@ for i in $(seq 50); do
 done
 until_true [ ! -e "$second" ]
 ok "so does the one of which the host says that it was paused"
+sleep 3 # what the agent says of it is on its way to the host
 kill $agent
 wait $agent
 is $? 0 "and so does the agent"
