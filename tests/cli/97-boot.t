@@ -52,7 +52,8 @@ run boot --script nowhere.bt
 like "$rc $err" "^1 ERROR: cannot read 'nowhere.bt': No such file" "a script that is not there"
 
 # The words that a kernel would see are as long as COMMAND_LINE_SIZE of x86 at most.
-run boot $(awk -F: '!seen[$1]++ { print "-e " $0 }' /sys/kernel/tracing/available_events)
+# Not those that other tests make, and take away again.
+run boot $(awk -F: '!/^(probe|.*[0-9].*:)/ && seen[$1]++ < 2 { print "-e " $0 }' /sys/kernel/tracing/available_events)
 like "$rc $err" "^1 ERROR: the kernel's command line would have [0-9]+ bytes, with what it has now; the kernel keeps 2047" "a line that is too long"
 
 while IFS='|' read -r options code text; do
