@@ -38,6 +38,25 @@ $pantrace probe -d probe_probed:none 2>"$work/err"
 is "$?" 1 "what is not there cannot be removed"
 like "$(cat "$work/err")" '"probe_probed:none" does not hit any event' "it is said"
 
+# One that somebody uses cannot go; who has just ended is waited for.
+in_use=in_use$$
+$pantrace probe -q -x "$app" $in_use:handle=handle
+if mkdir $t/instances/$in_use 2>/dev/null; then
+	echo 1 >$t/instances/$in_use/events/$in_use/enable
+	$pantrace probe -d "$in_use:*" 2>"$work/err"
+	is "$?" 1 "an event that is enabled is not removed"
+	like "$(cat "$work/err")" "^HINT: it is enabled, or has a trigger, in instance $in_use; " "it is said where it is enabled"
+	rmdir $t/instances/$in_use
+fi
+$pantrace -e "tracepoint:$in_use:handle { @ = count() } BEGIN { system(\"$pantrace probe -d '$in_use:*'\"); exit() }" --unsafe >/dev/null 2>"$work/err"
+like "$(cat "$work/err")" "^HINT: a perf event or a BPF program is attached" "of perf events and programs it is said that it is one"
+if command -v strace >/dev/null; then
+	strace -qq -P $t/uprobe_events -e inject=write:error=EBUSY:when=1..3 -o "$work/strace" $pantrace probe -q -d "$in_use:*"
+	is "$? $(grep -c 'EBUSY' "$work/strace") $(grep -c ":$in_use/" $t/uprobe_events)" "0 3 0" "the kernel is asked again while it is in use"
+else
+	$pantrace probe -q -d "$in_use:*"
+fi
+
 # All or nothing.
 $pantrace probe -q -x "$app" 'one=handle' 'two=handle x=%nothing' 2>"$work/err"
 is "$?" 1 "the second is refused by the kernel"

@@ -10,24 +10,26 @@ cd "$work" || exit 1
 export RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}"
 export HOME="$work" PERF_CONFIG=/dev/null LC_ALL=C
 group=faults$$
-trap '$pantrace probe -q -d "$group:*" 2>/dev/null; rm -rf "$work"' EXIT
+left() { grep -q ":$group" /sys/kernel/tracing/uprobe_events; }
+# Who enables all events meanwhile holds ours: a group for each time, so that nothing depends on their removal, which is waited for here.
+trap 'left && until_true $pantrace probe -q -d "$group*:*"; rm -rf "$work"' EXIT
 
 # recorded PROGRAM DEFINITION...: $said, the lines that the program prints of itself, "EVENT NAME=VALUE ...", and $seen, the same of the
 # events. The name of an event is that of a line. Warnings are in $told.
 recorded()
 {
-	recorded_app=$1
+	recorded_app=$1 recorded_group=${group}_$((times += 1))
 	shift
 	for definition; do
-		set -- "$@" "$group:$definition"
+		set -- "$@" "$recorded_group:$definition"
 		shift
 	done
 	told=$($pantrace probe -x "$recorded_app" "$@" 2>&1 >/dev/null)
 	rc=$?
-	$pantrace tpoint "$group:*" -- "./$recorded_app" >trace 2>trace.err </dev/null
+	$pantrace tpoint "$recorded_group:*" -- "./$recorded_app" >trace 2>trace.err </dev/null
 	seen=$(sed -n 's/^.* \([a-z_0-9]*\): (0x[0-9a-f]*) /\1 /p' trace | tr -d '"')
 	said=$(grep -E '^[a-z_0-9]+ [a-z_0-9]+=' trace)
-	$pantrace probe -q -d "$group:*"
+	$pantrace probe -q -d "$recorded_group:*"
 }
 # same EVENT TEXT: all lines of the event are as the program says them, and there are some
 same()
@@ -194,7 +196,7 @@ same once "fault 5: each copy with what it has"
 unlike "$told" 'deade12d' "fault 5: and no invented number"
 $pantrace probe -q -x faults "$group:one=bits" "$group:two=mix x=%nothing" "$group:three=bits" 2>err
 is "$?" 1 "fault 5: one of three is refused by the kernel"
-is "$(grep -c "$group" /sys/kernel/tracing/uprobe_events)" 0 "fault 5: none is left"
+is "$(grep -c ":$group/" /sys/kernel/tracing/uprobe_events)" 0 "fault 5: none is left"
 
 # ---- 6: C++ and Rust ----
 cat >names.cc <<'C'

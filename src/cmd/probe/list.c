@@ -12,6 +12,8 @@
 #include "kernel/symbols/ksyms.h"
 #include "kernel/tracefs/lasting_event.h"
 
+enum { BUSY_TRIES = 100, BUSY_PAUSE = 10000 /* us */ };
+
 /* An event in the kernel. One with several places is in the list several times. */
 struct standing {
 	struct lasting_event first;
@@ -262,17 +264,46 @@ static bool choose(struct probe_command *p, struct events *all)
 	return all_hit;
 }
 
-static void remove_event(struct probe_command *p, struct standing *s, struct strbuf *out)
+/* Who it is that the kernel does not say: a trace buffer, or, without a name, perf events. */
+static void hint_users(struct probe_command *p, const struct lasting_event *e)
+{
+	char *const buffers = lasting_event_buffers(p->kernel, e->group, e->name);
+
+	if (buffers)
+		diag_hint(&p->diag,
+			  "it is enabled, or has a trigger, in %s; `pantrace status` shows "
+			  "who traces",
+			  buffers);
+	else
+		diag_hint(&p->diag, "a perf event or a BPF program is attached to it");
+	free(buffers);
+}
+
+/* A tracer that has just been ended is given a moment to let go of it. */
+static int remove_patiently(struct probe_command *p, const struct lasting_event *e, u32 *tries)
+{
+	int err = lasting_event_remove(p->kernel, e->is_user, e->group, e->name);
+
+	while (err == -EBUSY && *tries) {
+		--*tries;
+		usleep(BUSY_PAUSE);
+		err = lasting_event_remove(p->kernel, e->is_user, e->group, e->name);
+	}
+	return err;
+}
+
+/* tries: left for all events that are in use. */
+static void remove_event(struct probe_command *p, struct standing *s, struct strbuf *out,
+			 u32 *tries)
 {
 	const struct lasting_event *e = &s->first;
-	const int err =
-		p->o.dry_run ? 0 : lasting_event_remove(p->kernel, e->is_user, e->group, e->name);
+	const int err = p->o.dry_run ? 0 : remove_patiently(p, e, tries);
 
 	if (err) {
 		diag_error(&p->diag, NO_SPAN, "Failed to delete event %s:%s: %s", e->group, e->name,
 			   strerror(-err));
 		if (err == -EBUSY)
-			diag_hint(&p->diag, "it is enabled, or in use by a tracer");
+			hint_users(p, e);
 		if (err == -EACCES || err == -EPERM)
 			diag_code(&p->diag, EXIT_PRIVILEGE);
 		return;
@@ -288,13 +319,14 @@ int probe_delete(struct probe_command *p)
 {
 	struct events all = {0};
 	struct strbuf out = STRBUF_INIT;
+	u32 tries = BUSY_TRIES;
 	int err = read_events(p, &all);
 
 	if (!err && !choose(p, &all))
 		err = -ENOENT;
 	for (size_t i = 0; i < all.list.len && !err; i++)
 		if (all.list.items[i].is_chosen)
-			remove_event(p, &all.list.items[i], &out);
+			remove_event(p, &all.list.items[i], &out, &tries);
 	if (p->o.json)
 		fwrite(out.data, 1, out.len, stdout);
 	else if (!p->o.quiet)

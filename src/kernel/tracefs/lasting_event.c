@@ -104,6 +104,51 @@ int lasting_event_remove(struct kernel *k, bool is_user, const char *group, cons
 	return err;
 }
 
+/* ---- who uses one ---- */
+
+struct looking {
+	const char *tracefs, *enable; /* the file of the event, below each buffer */
+	struct strbuf found;
+};
+
+static void look_into(struct looking *l, const char *directory, const char *shown)
+{
+	char *value;
+
+	if (tracefs_value_read(directory, l->enable, &value))
+		return;
+	if (!str_eq(value, "0")) /* "0*": a trigger */
+		strbuf_addf(&l->found, "%s%s", l->found.len ? ", " : "", shown);
+	free(value);
+}
+
+static void look_into_instance(void *arg, const char *name)
+{
+	struct looking *const l = arg;
+	char *const directory = xasprintf("%s/instances/%s", l->tracefs, name);
+	char *const shown = xasprintf("instance %s", name);
+
+	look_into(l, directory, shown);
+	free(directory);
+	free(shown);
+}
+
+char *lasting_event_buffers(struct kernel *k, const char *group, const char *name)
+{
+	char *const enable = xasprintf("events/%s/%s/enable", group, name);
+	struct looking l = {kernel_tracefs(k), enable, STRBUF_INIT};
+	char *const instances = xasprintf("%s/instances", l.tracefs);
+
+	look_into(&l, l.tracefs, "the top buffer");
+	tracefs_each_folder(instances, look_into_instance, &l);
+	free(instances);
+	free(enable);
+	if (l.found.len)
+		return l.found.data;
+	strbuf_release(&l.found);
+	return NULL;
+}
+
 /* ---- one run at a time ---- */
 
 enum {

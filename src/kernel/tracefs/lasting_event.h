@@ -51,5 +51,10 @@ bool lasting_event_is_note(const char *file);
 int lasting_event_take_back(const char *tracefs, const char *file, const char *value);
 /* Removes all places of an event. 0, or -errno (-EBUSY: somebody uses it). */
 int lasting_event_remove(struct kernel *k, bool is_user, const char *group, const char *name);
+/*
+ * The trace buffers that have it enabled or with a trigger, "the top buffer, instance main";
+ * malloc'ed, NULL = none.
+ */
+char *lasting_event_buffers(struct kernel *k, const char *group, const char *name);
 
 #endif
