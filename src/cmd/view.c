@@ -76,8 +76,8 @@ static void look(struct drawn *d, bool ret_has[COMMANDS])
 		ret_has[BY_HEATMAP] = true;
 		ret_has[BY_TIMELINE] |= states_know(r->kind) || spans_know(r->kind);
 		/* of other events than samples, where they were is not a stack */
-		ret_has[BY_FLAME] |=
-			recording_stack(r, &stack) && (r->kind->is_sample || stack.len > 1);
+		ret_has[BY_FLAME] |= recording_stack(r, &stack) &&
+				     (r->kind->is_sample || stack.len > 1 || r->has_no_times);
 		if (ret_has[BY_TIMELINE] && ret_has[BY_FLAME])
 			break;
 	}

@@ -13,8 +13,8 @@
 
 /* Directories are the last one's. */
 static const struct recording_reader *const readers[] = {
-	&dat_reader,	   &perf_reader,   &xen_reader, &perf_script_reader,
-	&trace_cmd_reader, &folded_reader, &ctf_reader,
+	&dat_reader,	     &perf_reader,	&pprof_reader,	&xen_reader,
+	&perf_script_reader, &trace_cmd_reader, &folded_reader, &ctf_reader,
 };
 
 #define DIRECTORIES (&ctf_reader)
@@ -169,7 +169,8 @@ static int refuse_kind(const char *path, struct diag *d)
 		diag_error(d, NO_SPAN,
 			   "'%s' is not a recording: neither trace.dat nor perf.data, nor of "
 			   "xentrace, "
-			   "nor the text of perf script or trace-cmd report, nor folded stacks",
+			   "nor the text of perf script or trace-cmd report, nor folded stacks, "
+			   "nor a profile of pprof",
 			   path);
 	} else {
 		diag_error(d, NO_SPAN, "'%s' is neither a directory nor a file", path);
@@ -472,9 +473,39 @@ bool recording_stack(struct recording *r, struct recorded_stack *ret)
 	return r->reader->stack && r->reader->stack(r, ret);
 }
 
+/* "work+0x1c", or the address of what has no name. */
+static void add_frame(struct json *j, const struct recorded_frame *f)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	if (f->symbol)
+		strbuf_addstr(&text, f->symbol);
+	else
+		strbuf_addf(&text, "0x%" PRIx64, f->address);
+	if (f->offset)
+		strbuf_addf(&text, "+0x%" PRIx64, f->offset);
+	json_string(j, text.data, text.len);
+	strbuf_release(&text);
+}
+
+void recording_add_frames(struct recording *r, struct json *j)
+{
+	struct recorded_stack stack = {0};
+
+	recording_stack(r, &stack);
+	if (stack.len) {
+		json_key(j, "frames");
+		json_array(j);
+		for (size_t i = 0; i < stack.len; i++)
+			add_frame(j, &stack.items[i]);
+		json_end(j, ']');
+	}
+	vector_free(&stack);
+}
+
 struct recorded_place recording_place(struct recording *r)
 {
-	struct recorded_place place = {.cpu = -1, .pid = -1, .tid = -1};
+	struct recorded_place place = {.cpu = -1, .pid = -1, .tid = -1, .samples = 1};
 
 	r->reader->place(r, &place);
 	return place;
@@ -555,6 +586,13 @@ void recordings_each_machine(struct recordings *all,
 {
 	for (size_t i = 0; i < all->machines.len; i++)
 		fn(arg, all->machines.items[i]);
+}
+
+int recording_refuse_timeless(const char *path, struct diag *d)
+{
+	diag_error(d, NO_SPAN, "%s: nothing says when its events were", path);
+	diag_hint(d, "`pantrace flame '%s'` draws its stacks", path);
+	return -ENODATA;
 }
 
 void recording_refuse_cycles(const char *path, struct diag *d)

@@ -31,6 +31,8 @@ struct recorded_kind {
 	bool is_inner; /* for the reader's own use: only for people who ask for it */
 	/* taken by a clock or a counter: it stands for `period` of what that counts */
 	bool is_sample;
+	/* of the periods, which may be 0: "nanoseconds", "count"; NULL = nothing says it */
+	const char *unit;
 	u64 count; /* for whoever counts */
 	u8 role; /* for whoever tells kinds apart; 0 = not asked yet */
 	const void *listener; /* of whoever runs programs on events; NULL = not asked yet */
@@ -57,6 +59,7 @@ struct recording {
 	struct recorded_kind *kind;
 	bool is_unplaced; /* ns is as it was recorded: nothing says when that was */
 	bool is_cycles; /* and is no ns: cycles of unknown length */
+	bool has_no_times; /* ns is 0 */
 	s64 origin_ns; /* ns - origin_ns is the event's time as it was recorded */
 	u64 lost; /* that are missing since the event before; RECORDED_LOST_SOME: nobody counted */
 	/* it is of another machine, whose clock stands so to ours; NULL = it is not */
@@ -78,6 +81,7 @@ struct recorded_place {
 	const char *comm, *host; /* NULL = unknown; comm without a NUL */
 	size_t comm_size;
 	u64 period; /* of a sample: for how much it stands; 0 = it is none */
+	u64 samples; /* that were added up to it: 1, but in profiles */
 };
 
 /* What place() may know. */
@@ -246,6 +250,8 @@ void recordings_refresh(struct recordings *all, struct diag *d);
  * the function that it was in. False: it has none.
  */
 bool recording_stack(struct recording *r, struct recorded_stack *ret);
+/* Adds its names to an object, the innermost first, as "frames"; nothing if it has none. */
+void recording_add_frames(struct recording *r, struct json *j);
 /* Where and in whom its event was. */
 struct recorded_place recording_place(struct recording *r);
 /* A field of its event that is a number. False: it has none. */
@@ -260,6 +266,8 @@ int recording_print(struct recording *r);
 int recordings_flush(struct recordings *all);
 /* With keeps_lines: all that was printed. */
 const struct strbuf *recordings_lines(const struct recordings *all);
+/* The error of one whose times would be needed, and there are none. Returns -errno. */
+int recording_refuse_timeless(const char *path, struct diag *d);
 /* The error of one whose times would be needed, and are cycles. */
 void recording_refuse_cycles(const char *path, struct diag *d);
 struct recording_loss recordings_loss(struct recordings *all, struct diag *d);
@@ -285,6 +293,7 @@ extern const struct recording_reader ctf_reader; /* trace/ctf/reader.c */
 extern const struct recording_reader dat_reader; /* trace/dat/reader.c */
 extern const struct recording_reader perf_reader; /* trace/perf/reader.c */
 extern const struct recording_reader xen_reader; /* trace/xen/reader.c */
+extern const struct recording_reader pprof_reader; /* trace/pprof/reader.c */
 /* trace/text/reader.c */
 extern const struct recording_reader perf_script_reader, trace_cmd_reader, folded_reader;
 

@@ -130,19 +130,27 @@ static bool field_weight(struct recording *r, const char *field, u64 *ret)
 }
 
 /* A sample stands for as many events as its period says. */
-static bool weight_of(struct stacks *s, struct recording *r, u64 period, u64 *ret)
+static bool weight_of(struct stacks *s, struct recording *r, const struct recorded_place *place,
+		      u64 *ret)
 {
 	if (s->weight)
 		return field_weight(r, s->weight, ret);
-	*ret = s->counts || !period ? 1 : period;
-	s->is_sampled |= !s->counts && period;
+	if (s->counts)
+		*ret = place->samples;
+	else if (r->kind->unit || place->period)
+		*ret = place->period;
+	else
+		*ret = 1;
+	s->is_sampled |= !s->counts && (r->kind->unit || place->period);
 	return true;
 }
 
-bool stacks_is_time(const struct stacks *s)
+const char *stacks_unit(const struct stacks *s)
 {
-	return s->is_sampled &&
-	       (str_starts(s->kind, "cpu-clock") || str_starts(s->kind, "task-clock"));
+	const bool is_time = s->is_sampled && (str_starts(s->kind, "cpu-clock") ||
+					       str_starts(s->kind, "task-clock"));
+
+	return s->is_sampled && s->unit ? s->unit : is_time ? "nanoseconds" : "";
 }
 
 /* ---- chains ---- */
@@ -204,7 +212,7 @@ bool stacks_read(struct stacks *s, struct recording *r, u64 *ret_weight)
 		return false;
 	}
 	place = recording_place(r);
-	if (!weight_of(s, r, place.period, ret_weight)) {
+	if (!weight_of(s, r, &place, ret_weight)) {
 		s->without_weight++;
 		return false;
 	}
@@ -213,6 +221,8 @@ bool stacks_read(struct stacks *s, struct recording *r, u64 *ret_weight)
 		return false;
 	}
 	s->sum += *ret_weight;
+	s->samples = place.samples;
+	s->unit = r->kind->unit;
 	s->taken++;
 	take_chain(s, root_of(s, &place));
 	return true;
@@ -230,7 +240,7 @@ s64 stacks_add(struct stacks *s, struct recording *r, u64 *ret_weight)
 		vector_push(&s->counted, (struct stack_count){0});
 		*at = (void *)(uintptr_t)s->counted.len;
 	}
-	s->counted.items[(uintptr_t)*at - 1].samples++;
+	s->counted.items[(uintptr_t)*at - 1].samples += s->samples;
 	s->counted.items[(uintptr_t)*at - 1].weight += *ret_weight;
 	return (s64)(uintptr_t)*at - 1;
 }

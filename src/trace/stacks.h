@@ -39,6 +39,7 @@ struct stacks {
 	bool only_calls; /* where an event was that is no sample is not a chain */
 	/* ---- the result ---- */
 	bool is_sampled; /* weights are periods */
+	u64 samples; /* that the event adds up */
 	u64 taken; /* events */
 	u64 without_stack, without_weight, other_kinds; /* left out */
 	bool is_full; /* also an event that would overflow the 64-bit sum of weights */
@@ -49,6 +50,7 @@ struct stacks {
 	 */
 	VECTOR(u32) key;
 	/* ---- internal ---- */
+	const char *unit; /* see stacks_unit() */
 	struct recorded_stack chain, before; /* of the event, and of the one before */
 	u64 sum; /* of weights */
 	VECTOR(struct stack_count) counted; /* in the order of entries */
@@ -71,8 +73,8 @@ u32 stacks_frame(struct stacks *s, const struct recorded_frame *f);
 u32 stacks_text_id(struct stacks *s, const char *text, size_t n);
 /* The text ends with a NUL. */
 const char *stacks_text(const struct stacks *s, u32 text, size_t *ret_size);
-/* True if weights are nanoseconds. */
-bool stacks_is_time(const struct stacks *s);
+/* What weights are of: "nanoseconds", "bytes"; "" = nothing says it. */
+const char *stacks_unit(const struct stacks *s);
 void stacks_release(struct stacks *s);
 
 /* A distinct chain with its weight. */

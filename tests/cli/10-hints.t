@@ -63,6 +63,8 @@ hinted stat -e interval:s:1 -- true
 hinted stat -e 'cs /x == 1/' -- true
 "$pantrace" record -q -e sched_switch -o traces/trace.dat -- true >/dev/null 2>&1
 hinted --from traces -e 'kprobe:vfs_read { }'
+printf 'sh;main 1\n' >one.folded
+hinted heatmap one.folded
 hinted user status hints-nobody
 hinted stop
 "$pantrace" start -q -B hints-session -e irq

@@ -28,6 +28,7 @@ PANTRACE_RECORD=. PANTRACE_EVENTS='shop:*' ./shop # what `crash` looks at
 pantrace record -u 'shop:*' -o trace -- ./shop >"$work/out" 2>&1
 ok "and recorded"
 perf record -q -F 999 -e cpu-clock -g -- sh -c 'for i in 1 2 3; do ls -R /etc; done' >/dev/null 2>&1 # perf.data
+"$pantrace" convert perf.data heap.pb.gz 2>/dev/null
 pantrace record -q -e sched:sched_switch,sched:sched_waking -o run.dat -- /bin/true >/dev/null 2>&1
 
 # Commands: in the table's second column, and at the beginning of a line of the blocks, up to what explains them.

@@ -269,6 +269,8 @@ ids = {l.split(None, 1)[1].strip(): l.split()[0] for l in listed.splitlines()}
 named = {strings[m[5][0]]: strings[m[6][0]] for m in mappings.values() if m[6][0]}
 assert named and all(ids[f] == i for f, i in named.items()), (named, ids)
 P
+run convert cpu.pb.gz cpu.folded
+is "$rc $(sort cpu.folded | cksum)" "0 $(sort data.folded | cksum)" "pprof: read again, the stacks of the recording"
 
 # ---- time lines ----
 

@@ -105,7 +105,7 @@ seeds_of_perf()
 	done
 }
 
-# Two bytes choose reader and format; then what perf script and trace-cmd report print, folded stacks, a trace.dat, a perf.data.
+# Two bytes choose reader and format; then what perf script and trace-cmd report print, folded stacks, a trace.dat, a perf.data, a profile.
 seeds_of_text()
 {
 	perf='sh -x 926/927 [001] 36585.188777:     250000 cpu-clock:u: \n\tffffffff82203249 do_idle+0x19 ([kernel.kallsyms])\n\t 1139 ns::f(int) (/tmp/a (deleted))\n\t 7f [unknown] ([unknown])\n\n  sh 7 1.000000: sched:sched_switch: prev_comm=a b prev_pid=7 prev_state=R ==> next_comm=c next_pid=8\nsh 7 1.1: PERF_RECORD_LOST lost 4\nsh 7 [000] 1.2: raw_syscalls:sys_enter: NR 1 (1, 2)\nsh 7 [000] 1.3: raw_syscalls:sys_exit: NR 1 = -2\n'
@@ -117,6 +117,14 @@ seeds_of_text()
 		printf "\\001$n$ftrace" >"$corpus/ftrace-$format"
 		printf "\\002$n$folded" >"$corpus/folded-$format"
 	done
+	tool=${PANTRACE:-build/pantrace}
+	if [ -x "$tool" ]; then
+		printf "$folded" >"$corpus/x.folded"
+		"$tool" convert --to pprof "$corpus/x.folded" - 2>/dev/null | gzip -dc | { printf '\005\002'; cat; } >"$corpus/pprof"
+		rm "$corpus/x.folded"
+	else
+		skipped "of profiles: the tool is not built"
+	fi
 	tests/fuzz/seeds.pl text "$corpus"
 	seeds_of_perf
 	for file in "$corpus"/file-*; do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Any bytes as the text of another tool, a trace.dat or a perf.data, read and written again in a
- * format of others: the first byte chooses the reader, the second the format.
+ * Any bytes as the text of another tool, a trace.dat, a perf.data or a profile of pprof, read and
+ * written again in a format of others: the first byte chooses the reader, the second the format.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);
 
 static const struct recording_reader *const readers[] = {&perf_script_reader, &trace_cmd_reader,
-							 &folded_reader, &dat_reader, &perf_reader};
+							 &folded_reader,      &dat_reader,
+							 &perf_reader,	      &pprof_reader};
 
 static void convert(struct recordings *all, struct recording *r, u8 choice, struct diag *d)
 {

@@ -72,10 +72,11 @@ static const struct command_spec spec = {
 		"  pantrace flame -o cpu.svg perf.data           # for a document\n"
 		"  pantrace flame --compare before.data after.data -o change.html\n"
 		"  pantrace flame -w 'comm == \"nginx\"' --by tid perf.data\n"
-		"  pantrace flame -e page-faults stacks.folded\n",
+		"  pantrace flame stacks.folded\n"
+		"  pantrace flame --weight alloc_space heap.pb.gz  # what go tool pprof reads\n",
 	.details = "RECORDING is what report reads and has call chains: a perf.data (perf record "
 		   "-g), a trace.dat with kernel_stack events, the text of perf script, folded "
-		   "stacks; default perf.data.\n\n"
+		   "stacks, a profile of pprof; default perf.data.\n\n"
 		   "The page is one file that needs nothing else: it opens from a disk or a "
 		   "mail, searches, zooms, and shows the callers and callees of a function; ? "
 		   "shows its keys. The same input gives the same bytes.\n\n"
@@ -89,6 +90,8 @@ static const struct command_spec spec = {
 		   "time for clocks, events for others. The children of a frame are ordered by "
 		   "name, not by time. Events without a stack, and events of other kinds than "
 		   "the first, are left out and counted on standard error; -e chooses the kind.\n\n"
+		   "Of a profile of pprof the values are drawn that it shows first; --weight names "
+		   "others (alloc_space).\n\n"
 		   "With --compare, widths are those of RECORDING. Colours compare shares, so "
 		   "the two recordings may differ in length.\n\n"
 		   "The exit code is 3 if the recording says that events were lost, and 1 if "
@@ -110,6 +113,7 @@ struct drawing {
 	const char *asked[2]; /* the one event to be recorded, NULL */
 	u64 taken, without_stack, without_weight, other_kinds, lost, idle, without_end;
 	char *kind; /* of the events; see stack_feed */
+	char *unit; /* of their weights; see stacks_unit() */
 	bool is_live, has_periods, is_damaged, is_full, has_gaps;
 };
 
@@ -134,16 +138,21 @@ static int choose_root(struct drawing *d)
 }
 
 /* The unit is printed in SVG and HTML: one or a few words are taken. */
-static int check_unit(const char *unit)
+static bool is_plain(const char *unit)
 {
-	for (const char *c = unit; c && *c; c++)
+	for (const char *c = unit; *c; c++)
 		if (!strchr(" _-./", *c) && !(*c >= '0' && *c <= '9') &&
 		    !((*c | 32) >= 'a' && (*c | 32) <= 'z'))
-			return options_usage_error(&spec,
-						   "--unit: letters, digits and blanks, not "
-						   "'%s'",
-						   unit);
-	return 0;
+			return false;
+	return true;
+}
+
+static int check_unit(const char *unit)
+{
+	return unit && !is_plain(unit)
+		       ? options_usage_error(&spec, "--unit: letters, digits and blanks, not '%s'",
+					     unit)
+		       : 0;
 }
 
 /* ---- recordings ---- */
@@ -162,6 +171,8 @@ static void take_counts(struct drawing *d, const struct stack_feed *feed)
 	d->idle += feed->idle;
 	if (!d->kind && s->kind)
 		d->kind = xstrdup(s->kind);
+	if (!d->unit)
+		d->unit = xstrdup(stacks_unit(s));
 }
 
 static void choose_tasks(const struct drawing *d, struct off_cpu *o)
@@ -233,17 +244,25 @@ static int read_recordings(struct drawing *d, const char *const *paths, enum fla
 
 /* ---- the end ---- */
 
+/* As it is read below widths: a count is one of what the events are named after. */
 static const char *unit_of(const struct drawing *d)
 {
+	static const char *const shorter[][2] = {{"nanoseconds", "ns"},
+						 {"microseconds", "us"},
+						 {"milliseconds", "ms"},
+						 {"seconds", "s"}};
 	const struct arguments *const a = d->arguments;
+	const char *unit;
 
 	if (a->unit || a->weight || a->off_cpu)
 		return a->unit ?: a->weight ?: "ns";
 	if (!d->has_periods)
 		return "samples";
-	return str_starts(d->kind, "cpu-clock") || str_starts(d->kind, "task-clock") ? "ns"
-	       : str_eq(d->kind, "stack")					     ? "samples"
-										     : "events";
+	unit = str_eq(d->unit, "count") ? d->kind : d->unit;
+	for (size_t i = 0; i < ARRAY_SIZE(shorter); i++)
+		if (str_eq(unit, shorter[i][0]))
+			return shorter[i][1];
+	return *unit && is_plain(unit) ? unit : "events";
 }
 
 static char *title_of(const struct drawing *d, const char *path)
@@ -405,6 +424,7 @@ int cmd_flame(int argc, char **argv)
 	live_release(&d.live);
 	flame_release(d.flame);
 	free(d.kind);
+	free(d.unit);
 	diag_release(&d.diag);
 	options_release(&spec, &a);
 	return rc;

@@ -85,7 +85,7 @@ void stack_feed_add(struct stack_feed *feed, struct recording *r)
 		feed->idle++;
 		return;
 	}
-	if (stacks_read(s, r, &weight))
+	if (stacks_read(s, r, &weight) && weight)
 		add_chain(feed, s->key.items, s->key.len, weight);
 }
 

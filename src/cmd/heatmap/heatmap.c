@@ -392,7 +392,10 @@ int cmd_heatmap(int argc, char **argv)
 	struct arguments a = {0};
 	struct drawing d = {
 		.arguments = &a,
-		.from = {.spec = &spec, .arguments = &a.drawn, .diag = DIAG_INIT},
+		.from = {.spec = &spec,
+			 .arguments = &a.drawn,
+			 .diag = DIAG_INIT,
+			 .needs_times = true},
 		.picture = {.spec = &spec, .arguments = &a.picture},
 	};
 	int first, rc = options_parse(&spec, argc, argv, &a, &first);

@@ -3,6 +3,15 @@
 
 #include "cmd/report/names.h"
 
+static int refuse_timeless(struct recording *r, void *arg)
+{
+	struct drawn *const d = arg;
+
+	return d->needs_times && r->has_no_times && recording_refuse_timeless(r->path, &d->diag)
+		       ? EXIT_FAILED
+		       : 0;
+}
+
 int drawn_open(struct drawn *d, char *const *paths)
 {
 	static const char *const usual[] = {"perf.data", NULL};
@@ -20,6 +29,8 @@ int drawn_open(struct drawn *d, char *const *paths)
 	});
 	d->selection.arguments = &a->selection;
 	rc = selection_open(&d->selection, d->all, d->paths, d->spec, &d->diag);
+	if (!rc)
+		rc = recordings_each(d->all, refuse_timeless, d);
 	if (rc)
 		diag_tell(&d->diag);
 	return rc;

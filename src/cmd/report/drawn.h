@@ -34,6 +34,7 @@ struct drawn {
 	const struct command_spec *spec;
 	const struct drawn_arguments *arguments;
 	struct diag diag; /* DIAG_INIT */
+	bool needs_times; /* refuse recordings whose events have none */
 	/* ---- once it is open ---- */
 	const char *const *paths; /* ends with NULL */
 	struct recordings *all;

@@ -459,7 +459,10 @@ int cmd_timeline(int argc, char **argv)
 	struct drawing d = {
 		.arguments = &a,
 		.words = argv,
-		.from = {.spec = &spec, .arguments = &a.drawn, .diag = DIAG_INIT},
+		.from = {.spec = &spec,
+			 .arguments = &a.drawn,
+			 .diag = DIAG_INIT,
+			 .needs_times = true},
 		.picture = {.spec = &spec, .arguments = &a.picture},
 		.spans = {.without_fields = true},
 		.name = STRBUF_INIT,

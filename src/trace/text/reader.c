@@ -28,7 +28,6 @@ struct text_recording {
 	const char *object; /* the last one */
 	u64 lost, strange, strange_line;
 	bool has_gaps; /* more was lost, and nobody says how many */
-	struct strbuf text;
 };
 
 static struct text_recording *text_of(const struct recording *r)
@@ -285,6 +284,7 @@ static bool folded_next(struct recording *r, struct diag *d)
 		same = same_frames(t, &line, &at);
 		frames.size -= at - (size_t)(frames.at - line.text);
 		keep_event(t, &line, &event);
+		r->kind->unit = "samples";
 		t->stack.len = same;
 		frames.at = t->copy.data + at;
 		while (text_folded_first(&frames, &frame)) {
@@ -348,27 +348,9 @@ static void text_values(struct recording *r, field_value_fn *fn, void *arg)
 
 static void add_fields(void *arg, struct json *j)
 {
-	struct text_recording *const t = arg;
-
 	json_key(j, "fields");
-	text_fields(&t->recording, j);
-	if (!t->stack.len)
-		return;
-	json_key(j, "frames");
-	json_array(j);
-	for (size_t i = 0; i < t->stack.len; i++) {
-		const struct recorded_frame *const f = frame_of(t, i);
-
-		strbuf_reset(&t->text);
-		if (f->symbol)
-			strbuf_addstr(&t->text, f->symbol);
-		else
-			strbuf_addf(&t->text, "0x%" PRIx64, f->address);
-		if (f->offset)
-			strbuf_addf(&t->text, "+0x%" PRIx64, f->offset);
-		json_string(j, t->text.data, t->text.len);
-	}
-	json_end(j, ']');
+	text_fields(arg, j);
+	recording_add_frames(arg, j);
 }
 
 static int text_print(struct recording *r, struct ctf_printer *printer)
@@ -385,7 +367,7 @@ static int text_print(struct recording *r, struct ctf_printer *printer)
 		.text = e->text.at,
 		.size = e->text.size,
 		.fields = add_fields,
-		.arg = t,
+		.arg = r,
 	};
 	int rc;
 
@@ -470,7 +452,6 @@ static void text_close(struct recording *r)
 	vector_free(&t->stack);
 	strbuf_release(&t->copy);
 	strbuf_release(&t->block);
-	strbuf_release(&t->text);
 	free(t);
 }
 
@@ -502,9 +483,10 @@ static int open_text(struct recordings *all, const char *path, const struct text
 	}
 	t = xzalloc(sizeof(*t));
 	t->dialect = dialect;
-	t->copy = t->block = t->text = (struct strbuf)STRBUF_INIT;
+	t->copy = t->block = (struct strbuf)STRBUF_INIT;
 	t->event = (struct text_event){.cpu = -1, .pid = -1, .tid = -1};
 	t->recording.is_unplaced = true;
+	t->recording.has_no_times = !dialect;
 	lines_open(&t->lines, fd);
 	*ret = &t->recording;
 	return 0;

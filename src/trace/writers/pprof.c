@@ -205,9 +205,9 @@ static void pprof_end(struct trace_writer *w)
 	struct stacks *const s = &p->stacks;
 	struct strbuf *const out = &w->out;
 	struct tables t = {0};
+	const char *const weight = stacks_unit(s);
 	const u32 kind = text_id(s, s->kind ?: "samples"),
-		  unit = text_id(s, stacks_is_time(s) ? "nanoseconds" : "count"),
-		  label = text_id(s, "comm");
+		  unit = text_id(s, *weight ? weight : "count"), label = text_id(s, "comm");
 
 	add_type(out, PROFILE_SAMPLE_TYPE, text_id(s, "samples"), text_id(s, "count"));
 	if (s->is_sampled) {

@@ -87,6 +87,18 @@ static void add_samples(struct json *j, const struct speedscope_writer *w)
 	json_end(j, ']');
 }
 
+/* The units that the format has. */
+static const char *unit_of(const struct stacks *s)
+{
+	static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds",
+					    "seconds", "bytes"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (str_eq(units[i], stacks_unit(s)))
+			return units[i];
+	return "none";
+}
+
 static void speedscope_end(struct trace_writer *writer)
 {
 	const struct speedscope_writer *const w = speedscope_of(writer);
@@ -110,7 +122,7 @@ static void speedscope_end(struct trace_writer *writer)
 	json_object(&j);
 	json_member_text(&j, "type", "sampled");
 	json_member_text(&j, "name", name);
-	json_member_text(&j, "unit", stacks_is_time(&w->stacks) ? "nanoseconds" : "none");
+	json_member_text(&j, "unit", unit_of(&w->stacks));
 	json_member_u64(&j, "startValue", 0);
 	json_key(&j, "endValue");
 	add_number(&j, sum);
