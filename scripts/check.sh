@@ -17,7 +17,7 @@ for word in "$@"; do
 	cli) files="$files $(ls tests/cli/*.t | tr '\n' ' ')" ;;
 	differential) files="$files $(ls tests/differential/*.t | tr '\n' ' ')" ;;
 	lib) files="$files $(ls tests/lib/*.t | tr '\n' ' ')" ;;
-	vm) files="$files tests/vm/guest.t tests/vm/guest-2.t tests/vm/guest-newer.t" ;;
+	vm) files="$files tests/vm/guest.t tests/vm/guest-2.t tests/vm/guest-newer.t ${VM_ALL:+tests/vm/nested.t}" ;;
 	*) files="$files $word" ;;
 	esac
 done

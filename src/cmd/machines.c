@@ -8,15 +8,11 @@
 #include "view/sink.h"
 
 static const struct sink_column columns[] = {
-	{"machine", "MACHINE", 20},
-	{"exchanges", "EXCHANGES", -9},
-	{"by_tsc", "BY TSC", -6},
-	{"by_ptp", "BY PTP", -6},
-	{"jumps", "JUMPS", -5},
-	{"drift_ppm", "DRIFT ppm", -9},
-	{"best_ns", "BEST +-ns", -12},
-	{"worst_ns", "WORST +-ns", -12},
-	{0},
+	{"machine", "MACHINE", 20},	 {"exchanges", "EXCHANGES", -9},
+	{"by_tsc", "BY TSC", -6},	 {"by_ptp", "BY PTP", -6},
+	{"by_kvm", "BY KVM", -6},	 {"jumps", "JUMPS", -5},
+	{"drift_ppm", "DRIFT ppm", -9},	 {"best_ns", "BEST +-ns", -12},
+	{"worst_ns", "WORST +-ns", -12}, {0},
 };
 
 static void print(void *arg, struct clock_relation *r)
@@ -24,10 +20,11 @@ static void print(void *arg, struct clock_relation *r)
 	u64 best = 0, worst = 0;
 
 	clock_relation_uncertainty(r, &best, &worst);
-	sink_row((struct sink *)arg, SINK_TEXT(r->machine), SINK_NUMBER(r->bounds.all.len),
+	sink_row((struct sink *)arg, SINK_TEXT(r->machine),
+		 SINK_NUMBER(r->bounds.all.len - (size_t)r->compared[CLOCK_ENTRIES]),
 		 SINK_NUMBER(r->compared[CLOCK_TSC]), SINK_NUMBER(r->compared[CLOCK_PTP]),
-		 SINK_NUMBER(r->bounds.jumps), SINK_NUMBER(r->likely.drift), SINK_NUMBER(best),
-		 SINK_NUMBER(worst));
+		 SINK_NUMBER(r->compared[CLOCK_ENTRIES]), SINK_NUMBER(r->bounds.jumps),
+		 SINK_NUMBER(r->likely.drift), SINK_NUMBER(best), SINK_NUMBER(worst));
 }
 
 int machines_print(const char *path, bool json)

@@ -336,13 +336,14 @@ static inline bool is_wanted(const struct recording *r)
 
 /* ---- the time line ---- */
 
-/* Times of another machine become this one's; what was recorded stays ns - origin_ns. */
+/* Times of another machine become this one's. */
 static void relate(struct recording *r)
 {
 	const s64 realtime = r->origin_ns ?: r->relation->realtime;
 	const s64 machine_ns = (s64)((u64)r->ns - (u64)realtime);
 	const s64 ours_ns = machine_ns + clock_relation_offset(r->relation, machine_ns, NULL);
 
+	r->machine_ns = machine_ns;
 	r->ns = (s64)((u64)ours_ns + (u64)r->all->realtime);
 }
 

@@ -60,10 +60,12 @@ struct recording {
 	bool is_unplaced; /* ns is as it was recorded: nothing says when that was */
 	bool is_cycles; /* and is no ns: cycles of unknown length */
 	bool has_no_times; /* ns is 0 */
-	s64 origin_ns; /* ns - origin_ns is the event's time as it was recorded */
+	/* ns - origin_ns is the event's time as it was recorded, unless it is of another machine */
+	s64 origin_ns;
 	u64 lost; /* that are missing since the event before; RECORDED_LOST_SOME: nobody counted */
 	/* it is of another machine, whose clock stands so to ours; NULL = it is not */
 	struct clock_relation *relation;
+	s64 machine_ns; /* its event's time by that machine's CLOCK_MONOTONIC */
 };
 
 #define RECORDED_LOST_SOME UINT64_MAX

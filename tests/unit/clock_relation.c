@@ -78,6 +78,7 @@ int main(void)
 		"pantrace-clock 1\nmachine a\nexchange 10 5 6 9\n",
 		"pantrace-clock 1\nmachine a\nexchange 10 5 3 90\n",
 		"pantrace-clock 1\nmachine a\nexchange 1 5 6 9\nexchange 2 5 6 9\n",
+		"pantrace-clock 1\nmachine a\nexchange 1 5 6 9\nkvm 1 7 7 9\nkvm 1 6 6 9\n",
 		"pantrace-clock 1\nmachine a\nexchange 1 18446744073709551615 5 9\n",
 		"pantrace-clock 1\nmachine a\ntsc 1 5\n",
 		"pantrace-clock 1\nmachine a\nrealtime -9223372036854775808\n",

@@ -146,7 +146,7 @@ remove_tree($root);
 # now and then never sees the new bytes, and both hang. What makes emulation slow and shows no test anything is left out: five levels
 # of pages, guards of user memory, memory that is zeroed when it is had, long grace periods, copies byte by byte (erms: QEMU emulates one
 # byte at a time what others do by eight).
-my @qemu = ('qemu-system-x86_64', '-accel', 'tcg,thread=' . ($ENV{VM_THREADS} // 'single'), '-cpu', $ENV{VM_CPU} // 'max,-cx16,-la57,-smap,-smep,-umip,-erms', '-smp', '2', '-m', $ENV{VM_MEMORY} // '1024',
+my @qemu = ('qemu-system-x86_64', '-accel', 'tcg,thread=' . ($ENV{VM_THREADS} // 'single'), '-cpu', $ENV{VM_CPU} // 'max,-cx16,-la57,-smap,-smep,-umip,-erms', '-smp', $ENV{VM_CPUS} // '2', '-m', $ENV{VM_MEMORY} // '1024',
 	'-kernel', "$kernel/vmlinuz", '-initrd', $image, '-nographic', '-nodefaults', '-serial', 'stdio',
 	split ' ', $ENV{VM_QEMU} // '');
 my $command_line = 'console=ttyS0 quiet loglevel=3 panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable nowatchdog init_on_alloc=0 apparmor=0 rcupdate.rcu_expedited=1';

@@ -97,4 +97,12 @@ void guest_clock_burst(struct guest *g, u32 count);
 /* Asks from time to time. */
 void guest_clock_round(struct guest *g);
 
+/* ---- entries.c ---- */
+
+/*
+ * Bounds the clocks of guests whose process is known by the entries and exits of their virtual
+ * CPUs, if these were recorded here, and none was lost. All files are written. Says what it finds.
+ */
+void guests_clock_entries(struct guest *guests, u32 count, struct record_run *run);
+
 #endif

@@ -163,10 +163,12 @@ static void say_clock(const struct guest *g, const char *directory)
 	else if (clock_relation_uncertainty(r, &least, &most))
 		fprintf(stderr,
 			"%s: its clock is known to +-%" PRIu64 " ns at best, +-%" PRIu64
-			" at worst, by %zu exchanges%s%s; in %s\n",
-			g->name, least, most, r->bounds.all.len,
+			" at worst, by %zu exchanges%s%s%s; in %s\n",
+			g->name, least, most,
+			r->bounds.all.len - (size_t)r->compared[CLOCK_ENTRIES],
 			r->compared[CLOCK_TSC] ? ", the offset of its TSC" : "",
-			r->compared[CLOCK_PTP] ? ", PTP_KVM" : "", path);
+			r->compared[CLOCK_PTP] ? ", PTP_KVM" : "",
+			r->compared[CLOCK_ENTRIES] ? ", its entries and exits" : "", path);
 	if (g->clock.refused)
 		fprintf(stderr,
 			"WARNING: %s: what the hypervisor says of its clock contradicted the "
@@ -184,12 +186,11 @@ static void finish(struct record_run *run, struct guest *g)
 	run->damaged += (u32)MIN(g->lost.uncounted, (u64)UINT32_MAX / 2);
 	agent_lines_tell(&g->lines, g->name);
 	run->failed |= g->state == GUEST_ENDED && g->code != EXIT_OK && g->code != EXIT_LOST;
-	if (!run->request->quiet)
-		say_clock(g, run->directory);
 }
 
 static int end(struct record_run *run, void *state)
 {
+	const bool is_whole = !run->lost && !run->damaged; /* what was recorded here */
 	struct guests *const s = state;
 
 	for (u32 i = 0; i < s->count; i++)
@@ -202,6 +203,11 @@ static int end(struct record_run *run, void *state)
 		guest_wait_end(g, END_MS);
 		finish(run, g);
 	}
+	if (is_whole && !run->request->only_guests)
+		guests_clock_entries(s->items, s->count, run);
+	for (u32 i = 0; i < s->count && !run->request->quiet; i++)
+		if (s->items[i].directory >= 0)
+			say_clock(&s->items[i], run->directory);
 	release(s);
 	return 0;
 }

@@ -20,7 +20,7 @@ void clock_head(struct strbuf *to, const char *machine, s64 realtime, s64 host_r
 		    machine, realtime, host_realtime);
 }
 
-static const char *const words[CLOCK_MEANS] = {"exchange", "tsc", "ptp"};
+static const char *const words[CLOCK_MEANS] = {"exchange", "tsc", "ptp", "kvm"};
 
 void clock_exchange_add(struct strbuf *to, const struct clock_exchange *e)
 {
@@ -71,11 +71,21 @@ static void copy(struct clock_bounds_list *to, const struct clock_bounds_list *f
 	to->jumps = 0;
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct clock_bounds *const x = a, *const y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
 static void bound_all(struct clock_relation *r)
 {
 	static const s64 drifts[] = {0, 1, 10, 100, CLOCK_DRIFT_MOST};
 	struct clock_bounds_list most = {.drift = CLOCK_DRIFT_MOST};
 
+	if (r->compared[CLOCK_ENTRIES])
+		qsort(r->bounds.all.items, r->bounds.all.len, sizeof(*r->bounds.all.items),
+		      by_time);
 	copy(&most, &r->bounds);
 	narrow_all(&most);
 	for (size_t i = 0; i < ARRAY_SIZE(drifts); i++) {
@@ -96,10 +106,11 @@ static int add(struct clock_relation *r, const struct clock_exchange *e)
 		.least = (s64)(e->sent - e->received),
 		.most = (s64)(e->back - e->answered),
 	};
+	const bool is_first_of_kvm = e->means == CLOCK_ENTRIES && !r->compared[CLOCK_ENTRIES];
 
 	if (MAX(MAX(e->sent, e->back), MAX(e->received, e->answered)) > NS_MOST ||
 	    e->answered < e->received || e->back < e->sent || b.most < b.least ||
-	    (r->bounds.all.len && b.at <= vector_last(&r->bounds.all).at))
+	    (!is_first_of_kvm && r->bounds.all.len && b.at <= vector_last(&r->bounds.all).at))
 		return -EBADMSG;
 	vector_push(&r->bounds.all, b);
 	r->compared[e->means]++;
@@ -286,6 +297,19 @@ static u64 most_between(struct clock_relation *r, size_t i, s64 before_ns, s64 a
 		return (u64)(MAX(before->most, b->most) - MIN(before->least, b->least));
 	return (u64)(MAX(most - MIN(before_ns, after_ns), MAX(before_ns, after_ns) - least) + away +
 		     1);
+}
+
+bool clock_relation_jumps(struct clock_relation *r, s64 from_ns, s64 to_ns)
+{
+	const struct clock_bounds *const b = r->bounds.all.items;
+
+	for (size_t i = find(r, from_ns); i < r->bounds.all.len; i++) {
+		if (b[i].jumped)
+			return true;
+		if (b[i].at >= to_ns)
+			break;
+	}
+	return false;
 }
 
 bool clock_relation_uncertainty(struct clock_relation *r, u64 *ret_least, u64 *ret_most)

@@ -11,11 +11,13 @@
  *	exchange SENT RECEIVED ANSWERED BACK
  *	tsc SENT RECEIVED ANSWERED BACK
  *	ptp SENT RECEIVED ANSWERED BACK
+ *	kvm SENT RECEIVED ANSWERED BACK		behind all others
  *
  * SENT and BACK are of the host's CLOCK_MONOTONIC, the others of the machine's. An exchange bounds
  * the offset, host - machine: it is at least SENT - RECEIVED, and at most BACK - ANSWERED. What
  * the hypervisor tells (the offset of the guest's TSC, PTP_KVM) becomes bounds in the same form, as
- * of a message that was on its way for that much less. Clocks
+ * of a message that was on its way for that much less; and so does what follows from the entries
+ * and exits of its virtual CPUs, found when all was recorded (entries.h). Clocks
  * drift apart by CLOCK_DRIFT_MOST at most, so that each exchange bounds the offset at all times,
  * and a fast one helps its neighbours. Where two exclude each other the machine stood still between
  * them, or its clock was set: the offset jumps. Within these bounds, which are the uncertainty, the
@@ -32,7 +34,7 @@
 #define CLOCK_DRIFT_MOST 500
 
 /* How the two clocks were compared. */
-enum clock_means { CLOCK_MESSAGES, CLOCK_TSC, CLOCK_PTP, CLOCK_MEANS };
+enum clock_means { CLOCK_MESSAGES, CLOCK_TSC, CLOCK_PTP, CLOCK_ENTRIES, CLOCK_MEANS };
 
 struct clock_exchange {
 	u64 sent, received, answered, back;
@@ -78,6 +80,8 @@ s64 clock_relation_offset(struct clock_relation *r, s64 machine_ns, u64 *ret_unc
  * them and between. False: there were none.
  */
 bool clock_relation_uncertainty(struct clock_relation *r, u64 *ret_least, u64 *ret_most);
+/* True if the offset jumps somewhere between these times of the machine. */
+bool clock_relation_jumps(struct clock_relation *r, s64 from_ns, s64 to_ns);
 void clock_relation_free(struct clock_relation *r);
 
 #endif
