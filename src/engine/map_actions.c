@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* print(@m), clear(@m), zero(@m) and the maps at the end of a run. */
+#include <time.h>
+
+#include "base/clock.h"
 #include "engine/actions.h"
 #include "engine/in_process_maps.h"
 #include "engine/map_switch.h"
@@ -46,6 +49,17 @@ static int read_map(struct engine *e, const struct action *a, struct map_view *r
 	return map_view_read(&e->maps[a->map], false, ret);
 }
 
+/* For the columns of a page's heat map: when the histogram behind this line was printed. */
+static void add_time_of_print(struct engine *e)
+{
+	const u64 ns = e->recorded_ns ?: clock_now_ns(CLOCK_REALTIME);
+
+	strbuf_reset(&e->text);
+	time_text(&e->text, "%H:%M:%S", ns);
+	strbuf_addf(&e->text, ".%03u", (u32)(ns / 1000000 % 1000));
+	action_text(e, "printed", e->text.data, e->text.len, false);
+}
+
 void do_print_map(struct engine *e, const struct record *r)
 {
 	struct map_print_options options = {.top = record_u64(r, 0), .divisor = record_u64(r, 1)};
@@ -56,6 +70,8 @@ void do_print_map(struct engine *e, const struct record *r)
 	if (!m)
 		return;
 	err = read_map(e, r->action, &view);
+	if (e->out->held_most && type_is_bucketed(m->info->value))
+		add_time_of_print(e);
 	show_map(e, m, &view, err, true, &options);
 }
 

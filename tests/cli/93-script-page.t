@@ -3,6 +3,7 @@
 # --page: what a script prints, as a page in a headless Chromium; its numbers are those of -f json.
 # parallel: traces its own child
 import atexit
+import html
 import json
 import os
 import re
@@ -71,12 +72,41 @@ with Browser() as b:
     b.ask('Emulation.setScriptExecutionDisabled', value=True)
     b.open(page)
     root = b.ask('DOM.getDocument', depth=-1)['root']['nodeId']
-    still = b.ask('DOM.getOuterHTML', nodeId=b.ask('DOM.querySelector', nodeId=root, selector='noscript pre')['nodeId'])['outerHTML']
-    ok('the end' in still and '<b>' not in still, 'without scripts the lines are there', still[:200])
+    still = b.ask('DOM.getOuterHTML', nodeId=b.ask('DOM.querySelector', nodeId=root, selector='noscript')['nodeId'])['outerHTML']
+    ok('the end' in still and '<b>' not in still and '<script' not in still, 'without scripts the text is there', still[:200])
+    cells = re.findall(r'<td>([^<]*)</td>', still)
+    wanted = [str(x) for kv in maps['@calls'].items() for x in kv] + [str(bucket['count']) for bucket in maps['@n']] + ['average', '18446744073709551615']
+    missing = [w for w in wanted if html.escape(w) not in cells and w not in still]
+    ok(not missing and len(cells) > 300, 'and maps are tables', missing, len(cells))
 with Browser(dark=True, width=420) as b:
     b.open(page)
     b.wait('globalThis.page')
     ok(b.run('document.documentElement.scrollWidth <= innerWidth'), 'a narrow window needs no scrolling to the side')
+    equal(b.complaints(), [], 'no error')
+
+# ---- heat maps of what is printed again and again, or has many keys ----
+
+code, out, err = run('--page', 'heat.html', '-e', r'''BEGIN { $i = 0; while ($i < 20) { @keys[$i * 2] = hist($i); @keys[$i * 2] = hist(1000); $i++; } @t["a"] = tseries(1, 1s, 3, "sum"); @t["b"] = tseries(4, 1s, 3, "sum"); }
+    interval:hz:20 { @n = lhist(5, 0, 100, 10); @n = lhist(72, 0, 100, 10); print(@n); clear(@n); @count++; if (@count == 12) { exit() } }''')
+with Browser() as b:
+    b.open('file://' + work + '/heat.html')
+    ok(b.wait('globalThis.page'), 'the page of a histogram over time', err, *b.complaints())
+    heats = b.run("Object.fromEntries(page.heats.map(d => [d.whole.closest('section').firstChild.textContent, d.heat]))")
+    equal(b.run('document.title'), 'BEGIN { $i = 0; while ($i < 20) { @keys[$i * 2] = hist($i); @keys[$i * 2] = hist(1000); $i++; } @t["a"] = tseries(1, 1s, ...', 'its title')
+    n, keys, t = heats['@n'], heats['@keys'], heats['@t']
+    columns = b.run("page.prints.get('@n').length")  # on a busy machine one may have the counts of two
+    ok(1 < columns < 13, 'printed again and again', columns)
+    equal((n['columns'], n['total'], n['rowTexts'][0], n['rowTexts'][-1]), (columns, 24, '0 to 9', '70 to 79'), '@n: a column for each print, all counts')
+    equal(n['rowTexts'][1:-1], ['10 to 19', '20 to 29', '30 to 39', '40 to 49', '50 to 59', '60 to 69'], 'rows between those that have any')
+    ok(all(re.fullmatch(r'\d\d:\d\d:\d\d\.\d{3}', at) for at in n['columnTexts'][:columns]), 'when they were printed', n['columnTexts'])
+    equal((keys['columns'], keys['total'], keys['columnTexts'][:3]), (39, 40, ['0', '1', '2']), '@keys: a column for each key, and each number between them')
+    equal((sorted(t['rowTexts']), t['total']), (['a', 'b'], 5), '@t: a row for each key of a time series')
+    equal(b.run("[...document.querySelectorAll('details.before > summary')].map(s => s.textContent)"), ['@n: printed before' + (f', {columns - 1} times' if columns > 2 else '')], 'one fold')
+    b.run("page.heats.find(d => d.heat.total === 24).canvas.focus()")
+    b.key('ArrowUp')
+    told = b.run("page.heats.find(d => d.heat.total === 24).told.textContent")
+    count = int(n['counts']['0'])
+    equal(told, f"{n['columnTexts'][0]}: 0 to 9{count}, {100 * count / 24:.2f}% of all", 'the keyboard goes to a cell')
     equal(b.complaints(), [], 'no error')
 
 # ---- --serve: the same page, live ----

@@ -119,6 +119,11 @@ partly, why = switches([x for i in range(12) for x in ((31 + 2 * i % 4, 'R', 20)
 ok(sum(d for tid, name, d, ended in partly if tid == 20 and name == 'running' and ended) == 12 and not any(ended for tid, _, _, ended in partly if tid != 20)
    and 'of 4 threads only some switches' in why, 'a thread that is recorded only beside another is in no sum', partly, why)
 
+code, out, err = run('timeline', '-o', 'partly.html', 'lines.txt')
+rows = re.findall(r'<tr data-row="t\d+"><td>\D*(\d+)</td><td[^>]*>([^<]*)</td>', open('partly.html', encoding='utf-8').read())
+ok(('20', '12.000') in rows and [ms for tid, ms in rows if tid != '20'] == ['?'] * 4, 'nor has it times in the page', rows)
+ok('In use, at least (ms)' in open('partly.html', encoding='utf-8').read(), 'whose CPUs were in use at least so long')
+
 late = [f'  t 11 [000] {time}: {WAKING % ("t", 12)}\n' for time in ('10.000002000', '10.000001500', '10.000003000')]
 with open('late.txt', 'w', encoding='utf-8') as to:
     to.writelines(late)

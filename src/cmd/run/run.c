@@ -53,8 +53,8 @@ static const struct option_spec run_table[] = {
 	{0, NULL, NULL, "Output", OPTION_HEADING, 0},
 	{'o', "output", "FILE", "write to a file", OPTION_STRING, O(run.output)},
 	{0, "page", "FILE",
-	 "instead, a page of HTML: maps as tables, histograms as bars, time series as "
-	 "lines, stacks as flame graphs",
+	 "instead, a page of HTML: maps as tables, histograms as bars and, of several prints or "
+	 "keys, as a heat map, time series as lines, stacks as flame graphs",
 	 OPTION_STRING, O(run.page)},
 	{0, "serve", NULL,
 	 "instead, the same page live, to a browser on this machine, or after `ssh -L "

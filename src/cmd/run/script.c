@@ -296,9 +296,25 @@ static size_t held_most(const struct run_config *r)
 	return r->page ? 50u << 20 : r->serve ? 1u << 20 : 0;
 }
 
+#define TITLE_MOST 120 /* bytes */
+
+/* The script's file; of one without, how it begins. */
+static const char *title_of(struct session *s)
+{
+	const struct run_config *const r = s->r;
+	size_t n = MIN(r->len, (size_t)TITLE_MOST);
+
+	if (!str_eq(r->name, "stdin"))
+		return r->name;
+	while (n && n < r->len && ((u8)r->text[n] & 0xc0) == 0x80) /* a letter stays whole */
+		n--;
+	return arena_printf(&s->arena, "%.*s%s", (int)n, r->text, n < r->len ? " ..." : "");
+}
+
 static int start_server(struct session *s)
 {
-	const int err = s->r->serve ? script_server_open(s->r->name, s->r->idle_ns, &s->server) : 0;
+	const int err =
+		s->r->serve ? script_server_open(title_of(s), s->r->idle_ns, &s->server) : 0;
 
 	if (err)
 		diag_error(&s->diag, NO_SPAN, "--serve: cannot listen at 127.0.0.1: %s",
@@ -331,7 +347,7 @@ static int finish_page(struct session *s)
 	strbuf_release(&s->out.text);
 	s->out.text = (struct strbuf)STRBUF_INIT;
 	if (s->r->page)
-		script_page(s->r->name, &lines, &s->out.text);
+		script_page(title_of(s), &lines, &s->out.text);
 	if (s->out.dropped)
 		diag_warning(&s->diag, NO_SPAN,
 			     "the page has the last %zu MB of what was printed: %" PRIu64

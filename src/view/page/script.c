@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/page/script.h"
 
-#include "base/escape.h"
 #include "view/page/page.h"
 
-#define STILL_MOST (1u << 20) /* lines shown if scripts are off: more would be slow */
+#define STILL_MOST (1u << 20) /* bytes of lines shown if scripts are off: more would be slow */
 
 void script_page_lines(const struct output *printed, struct strbuf *to)
 {
@@ -19,10 +18,9 @@ void script_page(const char *title, const struct strbuf *lines, struct strbuf *o
 {
 	struct page page = PAGE_INIT("script", title);
 
-	strbuf_addstr(&page.still, "<p>Tables and pictures need JavaScript. What was printed, as "
-				   "JSON:</p>\n<pre class=\"printed\">");
-	escape_xml(&page.still, lines->data, MIN(lines->len, (size_t)STILL_MOST));
-	strbuf_addstr(&page.still, lines->len > STILL_MOST ? "...</pre>" : "</pre>");
+	strbuf_addstr(&page.still, "<p>Pictures need JavaScript.</p>\n");
+	if (!script_still(lines, STILL_MOST, &page.still))
+		strbuf_addstr(&page.still, "<p>More was printed: it needs JavaScript, too.</p>\n");
 	strbuf_add(&page.data, lines->data, lines->len);
 	page_write(&page, out);
 }

@@ -11,6 +11,12 @@ void script_page(const char *title, const struct strbuf *lines, struct strbuf *o
 /* What is kept of a run's output, and of how much more it was. */
 void script_page_lines(const struct output *printed, struct strbuf *to);
 
+/*
+ * The lines within the first MOST bytes, as tables and text without JavaScript. False: there are
+ * more.
+ */
+bool script_still(const struct strbuf *lines, size_t most, struct strbuf *out);
+
 /* The same page without lines: it asks for "data" repeatedly. */
 void script_served_page(const char *title, struct strbuf *out);
 

@@ -3,14 +3,18 @@
  * The page of what a script printed. Its data are the lines of `-f json` (doc/json.md). What was
  * printed stays text; maps become tables, histograms bars, time series lines, and maps by stacks
  * flame graphs. Of a map that was printed several times the last is open, those before are folded.
+ * Histograms become a heat map as well, by the times at which they were printed, or by their keys; so
+ * do time series of several keys. (A line "printed" says when the one behind it was.)
  */
 const DEFAULTS = {search: ''};
-const KEYS = [['/', 'search'], ['p', 'a live page: pause, go on'], ['arrows, Enter, Backspace, Escape', 'in a flame graph: move, zoom, zoom out, all'], ['?', 'these keys']];
+const KEYS = [['/', 'search'], ['p', 'a live page: pause, go on'], ['arrows, Enter, Backspace, Escape', 'in a flame graph: move, zoom, zoom out, all'], ['arrows, Shift and arrows', 'in a heat map: move from cell to cell, choose a range'], ['?', 'these keys']];
 /* Messages that are no output of the script's own. */
-const NOTES = {lost_events: d => `${grouped(d.events ?? 0)} events were lost\n`, attached_probes: () => '',
+const NOTES = {printed: () => '', lost_events: d => `${grouped(d.events ?? 0)} events were lost\n`, attached_probes: () => '',
 	dropped_lines: d => `${grouped(d.lines)} lines that were printed before are not kept\n`};
 const FRAME = '\n        '; /* stands before each frame of a stack in a key */
 const OPEN_MOST = 8; /* histograms of a map that are not folded */
+const FILLED_MOST = 1000; /* columns between two keys that are numbers; farther ones stand side by side */
+const TICK_MOST = 12; /* letters of a key at an axis */
 const SERIES_MOST = 12, HUES = [210, 30, 140, 280, 0, 180, 50, 320, 100, 240, 160, 75];
 
 /* Numbers beyond 2^53 come as texts of their digits. */
@@ -38,6 +42,87 @@ function stackOf(key) {
 	return [...others, ...frames.reverse()];
 }
 
+/* "8 to 15" */
+function rangeText({min, max}) {
+	return min === undefined ? `up to ${grouped(max)}` : max === undefined ? `${grouped(min)} and more`
+		: min === max ? grouped(min) : `${grouped(min)} to ${grouped(max)}`;
+}
+
+/* The ranges of all histograms, the lowest first, and one for each gap between them. */
+function rangesOf(histograms) {
+	const ranges = new Map(histograms.flat().map(({min, max}) => [String(min), {min, max}]));
+	const sorted = [...ranges.values()].sort((a, b) => Number(a.min ?? -Infinity) - Number(b.min ?? -Infinity));
+	return sorted.flatMap((range, i) => {
+		const end = sorted[i - 1]?.max;
+		const isGap = end !== undefined && range.min !== undefined && BigInt(range.min) > BigInt(end) + 1n;
+		return isGap ? [{min: String(BigInt(end) + 1n), max: String(BigInt(range.min) - 1n)}, range] : [range];
+	});
+}
+
+function tickOf(v) {
+	return grouped(v).length > TICK_MOST + 1 ? Number(v).toExponential(2) : grouped(v);
+}
+
+/* rows: [{text, tick}], cells: [[column, row, count]] */
+function heatOf(columnTexts, rows, cells) {
+	const heat = {columns: columnTexts.length, rows: rows.length, columnTexts: [...columnTexts, ''], counted: '', full: 0,
+		rowTexts: rows.map(r => r.text), ticks: rows.map(r => r.tick),
+		counts: new Float64Array(columnTexts.length * rows.length)};
+	for (const [column, row, count] of cells)
+		heat.counts[column * rows.length + row] += Number(count);
+	heat.total = heat.counts.reduce((a, b) => a + b, 0);
+	heat.most = heat.counts.reduce((a, b) => Math.max(a, b), 0);
+	return heat;
+}
+
+/* columns: [{text, buckets}] */
+function heatOfHistograms(columns) {
+	const ranges = rangesOf(columns.map(c => c.buckets)), row = new Map(ranges.map(({min}, i) => [String(min), i]));
+	return heatOf(columns.map(c => c.text), ranges.map(r => ({text: rangeText(r), tick: r.min === undefined ? '' : tickOf(r.min)})),
+		columns.flatMap(({buckets}, i) => buckets.map(b => [i, row.get(String(b.min)), b.count])));
+}
+
+/* Of one print: a column for each key; where all are whole numbers, for those between them, too. */
+function columnsOfKeys(rows) {
+	const isNumbers = rows.every(([key]) => /^-?\d{1,15}$/.test(key)), by = new Map(rows);
+	const keys = isNumbers ? [...by.keys()].map(Number).sort((a, b) => a - b) : [...by.keys()];
+	const length = isNumbers ? keys.at(-1) - keys[0] + 1 : Infinity;
+	const all = length <= FILLED_MOST ? Array.from({length}, (_, i) => keys[0] + i) : keys;
+	return all.map(key => ({text: visible(String(key)), buckets: by.get(String(key)) ?? []}));
+}
+
+/* A heat map with what is chosen told below. */
+class PrintedHeat extends HeatDrawing {
+	constructor(heat) {
+		super(heat);
+		this.told = element('div', {className: 'detail', 'aria-live': 'polite'});
+		this.whole = element('div', {className: 'heats'}, element('div', {className: 'bar'}, this.ramp, this.legend), this.box, this.told);
+		this.describe();
+	}
+
+	describe() {
+		const {heat} = this, words = [];
+		if (this.from < 0) {
+			words.push(`${grouped(heat.total)} in all`, `${grouped(heat.columns)} columns, ${grouped(heat.rows)} rows; most in a cell: ${grouped(heat.most)}`);
+		} else {
+			const [c0, c1, r0, r1] = this.bounds(), between = (texts, a, b) => [...new Set([texts[a], texts[b]])].join('  to  ');
+			words.push(`${between(heat.columnTexts, c0, c1)}: ${between(heat.rowTexts, r0, r1)}`, `${grouped(this.sum())}, ${percent(this.sum(), heat.total)} of all`);
+		}
+		this.told.replaceChildren(element('b', {}, words[0]), element('br', {}), words[1]);
+		this.canvas.setAttribute('aria-label', `Heat map: ${words.join(', ')}; arrow keys go from cell to cell`);
+	}
+
+	/* What is chosen, while the rows stay. */
+	places() {
+		return {rows: this.heat.rows, from: this.from, to: this.to};
+	}
+
+	goTo(places) {
+		if (places?.rows === this.heat.rows && places.from >= 0)
+			this.choose(places.from, places.to);
+	}
+}
+
 /*
  * What a reader has made of the page: open folds, sorted tables, zoomed and scrolled drawings. By the
  * names of maps, so that it is found again when all of them are drawn anew.
@@ -53,7 +138,7 @@ class View {
 	/* [key, element] of each part */
 	static *each(body) {
 		const seen = {};
-		for (const e of body.querySelectorAll('section, details, table, .scroll, .view')) {
+		for (const e of body.querySelectorAll('section, details, table, .scroll, .view, .heat')) {
 			const name = `${e.tagName} ${(e.closest('section') ?? e.querySelector('section')).firstChild.textContent}`;
 			seen[name] = (seen[name] ?? 0) + 1;
 			yield [`${seen[name]} ${name}`, e];
@@ -94,21 +179,25 @@ class ScriptPage {
 		this.fill(lines);
 		document.addEventListener('keydown', e => this.onKey(e));
 		addEventListener('hashchange', () => this.restore());
-		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.drawings.forEach(d => d.draw()));
+		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => [...this.drawings, ...this.heats].forEach(d => d.draw()));
 		this.restore();
 	}
 
 	fill(lines) {
-		const view = this.drawings && new View(this.body, this.drawings);
+		const view = this.drawings && new View(this.body, [...this.drawings, ...this.heats]);
 		this.drawings = [];
+		this.heats = [];
+		this.isTimed = lines.some(({type}) => type === 'printed');
+		this.prints = new Map(); /* a histogram's name: [{at, value}] */
 		this.tables = [];
 		this.printed = null; /* the text that goes on */
 		this.before = new Map(); /* a map's name: what it was printed as last */
 		this.body.replaceChildren();
 		for (const line of lines)
 			this.add(line);
+		this.drawHeats();
 		this.drawings.forEach(d => d.resize());
-		view?.apply(this.body, this.drawings);
+		view?.apply(this.body, [...this.drawings, ...this.heats]);
 	}
 
 	/* ---- live ---- */
@@ -144,6 +233,8 @@ class ScriptPage {
 
 	add({type, data}) {
 		const maps = {map: v => this.map(v), hist: v => this.histograms(v), tseries: v => this.series(v), stats: v => this.map(v)};
+		if (type === 'printed')
+			this.at = data;
 		if (!maps[type])
 			return this.text(type, data);
 		for (const [name, value] of Object.entries(data)) {
@@ -152,7 +243,10 @@ class ScriptPage {
 			this.fold(name);
 			this.before.set(name, section);
 			this.body.append(section);
+			if (type === 'hist')
+				this.prints.set(name, [...this.prints.get(name) ?? [], {at: this.at, value}]);
 		}
+		this.at = null;
 	}
 
 	text(type, data) {
@@ -164,14 +258,33 @@ class ScriptPage {
 		this.printed.append(visible(text).replaceAll('\\x0a', '\n').replaceAll('\\x09', '\t'));
 	}
 
-	/* What was printed of it before goes into a fold. */
+	/* What was printed of it before goes into a fold, with what was folded just before it. */
 	fold(name) {
-		const section = this.before.get(name);
+		const section = this.before.get(name), last = section?.previousElementSibling;
 		if (!section)
 			return;
-		const folded = element('details', {}, element('summary', {className: 'soft'}, `${visible(name)}, printed before`));
+		const folded = last?.matches('details.before') ? last : element('details', {className: 'before'}, element('summary', {className: 'soft'}));
 		section.replaceWith(folded);
 		folded.append(section);
+		const names = [...new Set([...folded.querySelectorAll('h2')].map(h => h.textContent))], times = folded.children.length - 1;
+		folded.firstChild.textContent = `${names.join(', ')}: printed before${times > 1 ? `, ${grouped(times)} times` : ''}`;
+	}
+
+	/* Above the last print: all of them by time or, of a single one, its keys side by side. */
+	drawHeats() {
+		for (const [name, prints] of this.prints) {
+			const all = prints.map(({value}) => rowsOf(value, Array.isArray));
+			const columns = prints.length > 1 ? prints.map(({at}, i) => ({text: at ?? (this.isTimed ? 'last' : `print ${i + 1}`), buckets: all[i].flatMap(([, buckets]) => buckets)}))
+				: columnsOfKeys(all[0]);
+			if (columns.length > (prints.length > 1 ? 1 : OPEN_MOST)) /* fewer keys are seen by their bars */
+				this.before.get(name).firstChild.after(this.heat(heatOfHistograms(columns)));
+		}
+	}
+
+	heat(heat) {
+		const drawing = new PrintedHeat(heat);
+		this.heats.push(drawing);
+		return drawing.whole;
 	}
 
 	/* ---- maps ---- */
@@ -221,9 +334,7 @@ class ScriptPage {
 			const table = element('table', {className: 'barred'}, element('caption', {}, visible(key)), element('tbody', {}, ...buckets.map(b => {
 				const bar = element('i', {});
 				bar.style.width = `${100 * b.count / (most || 1)}%`;
-				const range = b.min === undefined ? `up to ${grouped(b.max)}` : b.max === undefined ? `${grouped(b.min)} and more`
-					: b.min === b.max ? grouped(b.min) : `${grouped(b.min)} to ${grouped(b.max)}`;
-				return element('tr', {}, element('td', {}, range), element('td', {}, grouped(b.count)), element('td', {}, percent(b.count, all)), element('td', {}, bar));
+				return element('tr', {}, element('td', {}, rangeText(b)), element('td', {}, grouped(b.count)), element('td', {}, percent(b.count, all)), element('td', {}, bar));
 			})));
 			this.tables.push(table);
 			return table;
@@ -256,7 +367,10 @@ class ScriptPage {
 		});
 		if (drawn.length < rows.length)
 			legend.append(element('span', {}, `${rows.length - drawn.length} shorter ones are in the table alone`));
-		return [svg, legend, element('details', {}, element('summary', {}, 'As a table'),
+		const heat = rows.length > 1 && least >= 0 ? [element('details', {open: drawn.length < rows.length}, element('summary', {}, 'As a heat map'),
+			this.heat(heatOf(times.map(time => time.slice(0, 23)), rows.map(([key]) => ({text: visible(key), tick: key.length > TICK_MOST ? visible(key.slice(0, TICK_MOST - 1)) + '\u2026' : visible(key)})),
+				rows.flatMap(([, points], row) => points.map(p => [times.indexOf(p.interval_start), row, p.value])))))] : [];
+		return [svg, legend, ...heat, element('details', {}, element('summary', {}, 'As a table'),
 			this.table(['From', 'Key', 'Value'], rows.flatMap(([key, points]) => points.map(p => [p.interval_start, key, p.value]))))];
 	}
 

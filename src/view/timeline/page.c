@@ -144,6 +144,21 @@ static void add_ms(struct strbuf *out, u64 ns)
 	strbuf_addf(out, "<td data-value=\"%" PRIu64 "\">%.3f</td>", ns, (double)ns / 1e6);
 }
 
+/* What a thread did that was recorded only beside others is not known: its row says so. */
+static void add_thread_times(const struct timeline_thread *of, struct strbuf *out)
+{
+	if (of->is_partial) {
+		for (u32 i = 0; i < 5; i++)
+			strbuf_addstr(out, "<td data-value=\"-1\">?</td>");
+		return;
+	}
+	add_ms(out, of->ns[THREAD_RUNS]);
+	add_ms(out, of->ns[THREAD_WOKEN] + of->ns[THREAD_PREEMPTED]);
+	add_ms(out, of->ns[THREAD_SLEEPS]);
+	add_ms(out, of->ns[THREAD_BLOCKED]);
+	strbuf_addf(out, "<td>%" PRIu64 "</td>", of->runs);
+}
+
 static void begin_row(const struct timeline *t, struct timeline_lane lane, struct strbuf *out)
 {
 	struct strbuf name = STRBUF_INIT;
@@ -169,14 +184,13 @@ static void add_threads(const struct timeline *t, struct strbuf *out)
 		const struct timeline_thread *const of = &t->threads.items[order[n]];
 
 		begin_row(t, (struct timeline_lane){TIMELINE_THREAD, order[n]}, out);
-		add_ms(out, of->ns[THREAD_RUNS]);
-		add_ms(out, of->ns[THREAD_WOKEN] + of->ns[THREAD_PREEMPTED]);
-		add_ms(out, of->ns[THREAD_SLEEPS]);
-		add_ms(out, of->ns[THREAD_BLOCKED]);
-		strbuf_addf(out, "<td>%" PRIu64 "</td><td>%" PRIu64 "</td></tr>\n", of->runs,
-			    of->wakeups);
+		add_thread_times(of, out);
+		strbuf_addf(out, "<td>%" PRIu64 "</td></tr>\n", of->wakeups);
 	}
 	strbuf_addstr(out, "</tbody></table></div>\n");
+	if (timeline_partial(t))
+		strbuf_addstr(out, "<p class=\"soft\">?: only some of its switches were "
+				   "recorded.</p>\n");
 	free(order);
 }
 
@@ -184,8 +198,10 @@ static void add_cpus(const struct timeline *t, struct strbuf *out)
 {
 	const u64 all = (u64)(vector_last(&t->events).ns - t->events.items[0].ns);
 
-	strbuf_addstr(out, "<h2>CPUs</h2>\n<div class=\"scroll\"><table id=\"cpus\"><thead><tr>"
-			   "<th>CPU</th><th>In use (ms)</th><th>Share</th></tr></thead><tbody>\n");
+	strbuf_addf(out,
+		    "<h2>CPUs</h2>\n<div class=\"scroll\"><table id=\"cpus\"><thead><tr>"
+		    "<th>CPU</th><th>In use%s (ms)</th><th>Share</th></tr></thead><tbody>\n",
+		    timeline_partial(t) ? ", at least" : "");
 	for (u32 i = 0; i < t->cpus.len; i++) {
 		const u64 busy = t->cpus.items[i].busy_ns;
 		const double share = all ? (double)busy / (double)all : 0;
