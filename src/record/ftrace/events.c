@@ -131,21 +131,48 @@ struct collecting {
 	u32 found;
 };
 
+/* Cuts up the names. */
+static bool names_match(char *names, const char *system, const char *event)
+{
+	struct event_glob g;
+	bool yes = false;
+	char *rest;
+
+	for (; !yes && next_name(names, &rest, &g); names = NULL)
+		yes = g.is_either ? glob_match(g.system, system) || glob_match(g.event, event)
+				  : glob_match(g.system, system) && glob_match(g.event, event);
+	return yes;
+}
+
 static bool is_excluded(const struct record_request *r, const char *system, const char *event)
 {
 	bool yes = false;
 
 	for (u32 i = 0; i < r->excluded.count && !yes; i++) {
-		char *const all = xstrdup(r->excluded.items[i]), *rest;
-		struct event_glob g;
+		char *const all = xstrdup(r->excluded.items[i]);
 
-		for (char *names = all; !yes && next_name(names, &rest, &g); names = NULL)
-			yes = g.is_either
-				      ? glob_match(g.system, system) || glob_match(g.event, event)
-				      : glob_match(g.system, system) && glob_match(g.event, event);
+		yes = names_match(all, system, event);
 		free(all);
 	}
 	return yes;
+}
+
+bool kernel_events_are_whole(const struct record_request *r, const char *system, const char *event)
+{
+	bool asked = false, whole = !r->overwrite && !r->freezes;
+
+	for (size_t i = 0; i < r->events.len; i++) {
+		const struct record_event *const e = &r->events.items[i];
+		struct event_words w = take_apart(e->text);
+
+		whole &= !e->triggers.len;
+		if (!record_probe_is(e->text) && names_match(w.names, system, event)) {
+			asked = true;
+			whole &= !e->filter && !w.condition;
+		}
+		release_words(&w);
+	}
+	return asked && whole && !is_excluded(r, system, event);
 }
 
 /* The last -e that matches an event decides its condition. */

@@ -37,6 +37,11 @@ struct kernel_events {
 const char *kernel_event_system(const struct kernel_event *e);
 /* True if the text may name a tracepoint or a probe. */
 bool kernel_events_claims(struct kernel *k, const char *text);
+/*
+ * True if the request records every occurrence of the event, in the threads that it is for: no
+ * condition chooses among them, no trigger can stop them, none is overwritten.
+ */
+bool kernel_events_are_whole(const struct record_request *r, const char *system, const char *event);
 /* Finds all events that were asked for and not excluded. Returns 0 or -errno with a diagnostic. */
 int kernel_events_find(struct kernel_events *e, struct record_run *run);
 /*

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "record/ftrace/ftrace.h"
 #include "record/guests/guest.h"
 #include "trace/clock/entries.h"
 #include "trace/recording.h"
@@ -26,38 +27,6 @@ struct reading {
 	u32 count;
 	struct hashmap threads; /* TID -> struct machine; NULL: of none */
 };
-
-static bool has_any(const char *text, const char *const *words)
-{
-	bool yes = false;
-
-	for (; *words && !yes; words++)
-		yes = strstr(text, *words);
-	return yes;
-}
-
-/*
- * Whether KVM's entries and exits were recorded, and all of them: none may be missing because a
- * condition chooses, or because only the newest events are kept.
- */
-static bool are_told(const struct record_request *r)
-{
-	static const char *const of_kvm[] = {"kvm", "*", "all", NULL}, *const entries[] = {
-									       "kvm_entry",
-									       "kvm_exit", "*", "?",
-									       NULL};
-	bool any = false, all = !r->overwrite && !r->freezes;
-
-	for (size_t i = 0; i < r->events.len; i++) {
-		const struct record_event *const e = &r->events.items[i];
-		const bool chooses = e->filter || e->triggers.len || strchr(e->text, '/');
-
-		any |= has_any(e->text, of_kvm);
-		all &= !chooses || (has_any(e->text, of_kvm) && strchr(e->text, ':') &&
-				    !has_any(e->text, entries) && !e->triggers.len);
-	}
-	return any && all;
-}
 
 static void found(void *arg, const struct clock_exchange *e)
 {
@@ -154,8 +123,9 @@ void guests_clock_entries(struct guest *guests, u32 count, struct record_run *ru
 
 	for (u32 i = 0; i < count; i++)
 		all.machines[i] = (struct machine){.guest = &guests[i], .lines = STRBUF_INIT};
-	if (are_told(run->request) && !recordings_add(from, run->directory, &nothing) &&
-	    !recordings_open(from, &nothing)) {
+	if (kernel_events_are_whole(run->request, "kvm", "kvm_entry") &&
+	    kernel_events_are_whole(run->request, "kvm", "kvm_exit") &&
+	    !recordings_add(from, run->directory, &nothing) && !recordings_open(from, &nothing)) {
 		recordings_each_machine(from, add_relation, &all);
 		while (record_end_asked() == signals && (r = recordings_next(from, &nothing)))
 			take_event(&all, r);
