@@ -22,7 +22,10 @@
 	X(exits, "exits of virtual machines (KVM, Xen) by reason, with the time to the next entry")\
 	X(vcpus, "virtual CPUs of KVM: time in the guest, in the host for it, halted, waiting")    \
 	X(domains, "virtual CPUs of Xen's domains: time running, runnable, blocked, offline")      \
-	X(initcalls, "how long each part of the kernel, and each module, took to start")
+	X(initcalls, "how long each part of the kernel, and each module, took to start")          \
+	X(hwlat, "gaps that the tracer hwlat found in the time of each CPU: hardware, firmware")   \
+	X(osnoise, "what the tracer osnoise saw taken from each CPU, and by what")                 \
+	X(timerlat, "latency of the timer on each CPU, as the tracer timerlat measured it")
 /* clang-format on */
 
 /* The options that analyses understand. */
