@@ -257,7 +257,6 @@ refused '-e sched -p nosuchtracer' "^5 .*no tracer 'nosuchtracer'" "a tracer tha
 # why_not TRACER REASON: the reason, unless the kernel has none such at all
 why_not() { if grep -qw "$1" /sys/kernel/tracing/available_tracers; then echo "^5 .*$2"; else echo "^5 .*the kernel has no tracer '$1'"; fi; }
 refused '-p irqsoff' "$(why_not irqsoff 'only the kernel prints')" "a tracer that keeps only its worst case"
-refused '-p blk' "$(why_not blk 'no format')" "a tracer whose records nobody reads"
 refused '-e sched -p 999999999' 'no process 999999999' "a process that is not there"
 refused '-e sched -b 0' '^2 .*-b takes' "a buffer of nothing"
 run record -e sched -u 'a:b' -o one.dat

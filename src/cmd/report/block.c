@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --block: latency of disk requests, from issue to completion. */
+/*
+ * --block: latency of disk requests, from issue to completion, by the tracepoints of block or by
+ * what the tracer blk recorded.
+ */
 
 #include "base/hashmap.h"
 #include "cmd/report/analysis.h"
+#include "trace/ftrace/blk_text.h"
 #include "view/quantiles.h"
 
-enum { INSERT = ANALYSIS_ROLES, ISSUE, COMPLETE };
+enum { INSERT = ANALYSIS_ROLES, ISSUE, COMPLETE, BLK };
 
 static const struct analysis_event events[] = {
-	{"block:block_rq_issue", ISSUE, true},
-	{"block_rq_issue", ISSUE, true},
-	{"block:block_rq_complete", COMPLETE, true},
-	{"block_rq_complete", COMPLETE, true},
+	{"block:block_rq_issue", ISSUE},
+	{"block_rq_issue", ISSUE},
+	{"block:block_rq_complete", COMPLETE},
+	{"block_rq_complete", COMPLETE},
 	{"block:block_rq_insert", INSERT},
 	{"block_rq_insert", INSERT},
+	{"ftrace:" BLK_EVENT, BLK},
+	{BLK_EVENT, BLK},
 	{0},
 };
 
@@ -34,6 +40,17 @@ struct block {
 	struct hashmap kinds; /* key: "8,0\0WS" */
 	struct strbuf key;
 	u64 open, cut; /* cut: open when events were lost */
+	bool has_issues, has_ends;
+};
+
+/* An event of a request, whichever way it was recorded. */
+struct step {
+	u8 role;
+	u64 dev, sector, bytes;
+	bool has_failed;
+	const char *op; /* "WS" */
+	size_t op_size;
+	char text[BLK_OP_SIZE];
 };
 
 static void *block_begin(const struct analysis_request *q, struct diag *d)
@@ -73,19 +90,18 @@ static struct request *request_of(struct block *b, u64 host, u64 dev, u64 sector
 }
 
 /* The kernel's dev_t has 20 bits of minor number. */
-static struct kind *kind_of(struct block *b, struct recording *r, u64 dev)
+static struct kind *kind_of(struct block *b, const struct step *step)
 {
-	const struct field_value op = r->reader->value(r, "rwbs", true);
 	struct kind *k;
 	size_t n;
 	void **at;
 
 	strbuf_reset(&b->key);
-	strbuf_addf(&b->key, "%" PRIu64 ",%" PRIu64, dev >> 20, dev & 0xfffff);
+	strbuf_addf(&b->key, "%" PRIu64 ",%" PRIu64, step->dev >> 20, step->dev & 0xfffff);
 	strbuf_addch(&b->key, '\0');
 	n = b->key.len;
-	if (op.kind == FIELD_TEXT)
-		strbuf_add(&b->key, op.text, op.size);
+	if (step->op)
+		strbuf_add(&b->key, step->op, step->op_size);
 	else
 		strbuf_addch(&b->key, '?');
 	at = hashmap_put(&b->kinds, b->key.data, b->key.len, NULL);
@@ -97,16 +113,14 @@ static struct kind *kind_of(struct block *b, struct recording *r, u64 dev)
 	return k;
 }
 
-static const char *const sectors[] = {"nr_sector", NULL};
-
-static void completed(struct block *b, struct recording *r, struct request *q, u64 dev)
+static void completed(struct block *b, struct recording *r, struct request *q,
+		      const struct step *step)
 {
-	static const char *const errors[] = {"error", "errors", NULL};
-	struct kind *const k = kind_of(b, r, dev);
+	struct kind *const k = kind_of(b, step);
 
 	k->requests++;
-	k->bytes += analysis_number(r, sectors) * 512;
-	k->errors += analysis_number(r, errors) != 0;
+	k->bytes += step->bytes;
+	k->errors += step->has_failed;
 	if (q->is_issued)
 		quantiles_add(&k->took, r->ns - q->issued_ns);
 	if (q->is_issued && q->is_inserted)
@@ -115,27 +129,69 @@ static void completed(struct block *b, struct recording *r, struct request *q, u
 	*q = (struct request){0};
 }
 
+static u64 number(struct recording *r, const char *name)
+{
+	return analysis_number(r, (const char *const[]){name, NULL});
+}
+
+/* A tracepoint of block. */
+static void step_of_tracepoint(struct recording *r, struct step *ret)
+{
+	static const char *const errors[] = {"error", "errors", NULL};
+	const struct field_value op = r->reader->value(r, "rwbs", true);
+
+	ret->dev = number(r, "dev");
+	ret->bytes = number(r, "nr_sector") * 512;
+	ret->has_failed = analysis_number(r, errors) != 0;
+	if (op.kind == FIELD_TEXT) {
+		ret->op = op.text;
+		ret->op_size = op.size;
+	}
+}
+
+/* A record of blk: its action says what it is. False: it is none of a request's steps. */
+static bool step_of_blk(struct recording *r, struct step *ret)
+{
+	const u32 action = (u32)number(r, "action");
+	const u32 what = BLK_ACTION(action);
+
+	ret->role = what == BLK_INSERT	   ? INSERT
+		    : what == BLK_ISSUE	   ? ISSUE
+		    : what == BLK_COMPLETE ? COMPLETE
+					   : ANALYSIS_NO_ROLE;
+	ret->dev = number(r, "device");
+	ret->bytes = number(r, "bytes");
+	ret->has_failed = number(r, "error") != 0;
+	blk_op_text(action, (u32)ret->bytes, ret->text);
+	ret->op = ret->text;
+	ret->op_size = strlen(ret->text);
+	return ret->role != ANALYSIS_NO_ROLE;
+}
+
 static void block_feed(void *state, struct recording *r, u8 role)
 {
-	static const char *const dev_field[] = {"dev", NULL}, *const sector_field[] = {"sector",
-										       NULL};
 	struct block *const b = state;
-	const u64 dev = analysis_number(r, dev_field);
-	struct request *const q =
-		request_of(b, analysis_host(r), dev, analysis_number(r, sector_field),
-			   !analysis_number(r, sectors));
+	struct step step = {.role = role, .sector = number(r, "sector")};
+	struct request *q;
 
-	switch (role) {
+	if (role != BLK)
+		step_of_tracepoint(r, &step);
+	else if (!step_of_blk(r, &step))
+		return;
+	q = request_of(b, analysis_host(r), step.dev, step.sector, !step.bytes);
+	switch (step.role) {
 	case INSERT:
 		*q = (struct request){.inserted_ns = r->ns, .is_inserted = true};
 		break;
 	case ISSUE:
+		b->has_issues = true;
 		b->open += !q->is_issued;
 		q->issued_ns = r->ns;
 		q->is_issued = true;
 		break;
 	default:
-		completed(b, r, q, dev);
+		b->has_ends = true;
+		completed(b, r, q, &step);
 	}
 }
 
@@ -166,6 +222,13 @@ static void block_finish(void *state, struct report_table *ret, struct diag *d)
 {
 	struct block *const b = state;
 
+	if (!b->has_issues || !b->has_ends) {
+		diag_error(d, NO_SPAN,
+			   "no event 'block:block_rq_%s' was recorded, which this is made of",
+			   b->has_issues ? "complete" : "issue");
+		analysis_hint_record(&analysis_block, d);
+		return;
+	}
 	*ret = (struct report_table){
 		.keys = {"device", "operation"}, .nr_keys = 2, .columns = columns, .is_flat = true};
 	hashmap_each (&b->kinds, e) {

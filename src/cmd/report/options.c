@@ -106,6 +106,8 @@ const struct command_spec report_spec = {
 		"time\n"
 		"pantrace report --locks -n 10 perf.data        # who waited for which lock\n"
 		"pantrace report --functions trace.dat          # what function_graph measured\n"
+		"pantrace report --timerlat trace.dat           # what `record -p timerlat` "
+		"measured\n"
 		"pantrace report --exits kvm.dat                # exits of virtual "
 		"machines; --vcpus\n"
 		"pantrace report --domains --tsc-mhz 2394.454 xen.trace      # what "

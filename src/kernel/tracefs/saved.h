@@ -84,6 +84,9 @@ void tracefs_journal_parse(char *text, size_t len, void (*fn)(void *arg, char *f
 
 /* ---- one value ---- */
 
+/* A file so named is one of /sys: "block/sda/trace/enable" belongs to the tracer blk, too. */
+#define TRACEFS_BLOCK "block/"
+
 /*
  * The value in the form in which it is written: "mono" of "local [mono]", "1408" of "7 (expanded:
  * 1408)"; malloc'ed. 0 or -errno.

@@ -84,9 +84,15 @@ static char *keep_entries(const char *text)
 	return strbuf_detach(&out);
 }
 
+/* What the tracer blk traces is said in sysfs. */
+static char *path_of(const char *directory, const char *file)
+{
+	return xasprintf("%s/%s", str_starts(file, TRACEFS_BLOCK) ? "/sys" : directory, file);
+}
+
 int tracefs_value_read(const char *directory, const char *file, char **ret)
 {
-	char *path = xasprintf("%s/%s", directory, file), *text;
+	char *path = path_of(directory, file), *text;
 	const int err = file_read(path, (size_t)64 << 20, &text, NULL);
 	size_t len;
 
@@ -142,7 +148,7 @@ static int write_list(int fd, const char *value)
 int tracefs_value_write(const char *directory, const char *file, const char *value)
 {
 	const enum value_form form = form_of(file);
-	char *path = xasprintf("%s/%s", directory, file);
+	char *path = path_of(directory, file);
 	const int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	int err;
 

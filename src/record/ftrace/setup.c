@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sets up a buffer: size, CPUs, tracer, functions, options, events, tasks. */
+#include <dirent.h>
+#include <sys/utsname.h>
+
 #include "base/glob.h"
 #include "base/process.h"
 #include "kernel/tracefs/buffer_size.h"
@@ -8,6 +11,9 @@
 #include "kernel/tracefs/walk.h"
 #include "record/ftrace/ftrace.h"
 #include "record/perf_places.h"
+#include "trace/ftrace/blk_text.h"
+
+#define TRACER_BLK "blk"
 
 /* Before anything is made. */
 static int check_processes(const struct record_run *run)
@@ -81,8 +87,6 @@ static int open_buffer(struct kernel_setup *s, bool is_top)
 static const struct {
 	const char *tracers, *why, *hint;
 } unrecordable[] = {
-	{"blk", "its records have no format, so no program could read them",
-	 "the tracepoints -e block are the same events"},
 	{"wakeup*", "it keeps only the longest latency, and only the kernel prints that",
 	 "pantrace start -p TRACER; later pantrace show prints it, pantrace reset ends it"},
 	{"*off", "it keeps only the longest latency, and only the kernel prints that",
@@ -122,6 +126,59 @@ int kernel_tracer_check(struct kernel *k, struct diag *d, const char *tracer)
 	}
 	diag_code(d, EXIT_UNSUPPORTED);
 	return -EOPNOTSUPP;
+}
+
+/* Its records are those of the kernel that runs here. */
+static int check_blk(const struct record_run *run)
+{
+	struct utsname u = {0};
+
+	if (!run->request->tracer || !str_eq(run->request->tracer, TRACER_BLK) || uname(&u) ||
+	    blk_is_known(u.release))
+		return 0;
+	diag_error(run->diag, NO_SPAN,
+		   "Linux %s lays the records of the tracer blk out in a way that cannot be read "
+		   "yet",
+		   u.release);
+	diag_hint(run->diag, "the tracepoints -e block are the same events");
+	diag_code(run->diag, EXIT_UNSUPPORTED);
+	return -EOPNOTSUPP;
+}
+
+/*
+ * The tracer blk records those disks that say so in sysfs: all are told to, but those that others
+ * trace already, and those without a medium.
+ */
+static int set_disks(struct kernel_setup *s)
+{
+	DIR *const dir = opendir("/sys/block");
+	const struct dirent *e;
+	u32 count = 0;
+	int err = 0;
+
+	while (dir && !err && (e = readdir(dir))) {
+		char *const file = xasprintf(TRACEFS_BLOCK "%s/trace/enable", e->d_name);
+		char *const size = xasprintf(TRACEFS_BLOCK "%s/size", e->d_name), *text = NULL;
+
+		if (*e->d_name != '.' && !tracefs_value_read("", size, &text) &&
+		    !str_eq(text, "0")) {
+			err = instance_try(s->instance, file, "1");
+			count += !err;
+		}
+		if (err)
+			diag_error(s->run->diag, NO_SPAN, "cannot trace the disk %s: %s", e->d_name,
+				   strerror(-err));
+		free(text);
+		free(size);
+		free(file);
+	}
+	if (dir)
+		closedir(dir);
+	if (!err && !count) {
+		diag_error(s->run->diag, NO_SPAN, "there is no disk that blk could trace");
+		err = -ENODEV;
+	}
+	return err;
 }
 
 /* Uses an instance of our own if the tracer can run there, else the top buffer. */
@@ -214,7 +271,7 @@ int kernel_setup_open(struct kernel_setup *s, struct record_run *run)
 	*s = (struct kernel_setup){.run = run};
 	err = check_processes(run);
 	if (!err)
-		err = check_tracer(run);
+		err = check_tracer(run) ?: check_blk(run);
 	if (!err)
 		err = kernel_cgroups_open(&s->cgroups, run);
 	if (!err)
@@ -229,6 +286,8 @@ int kernel_setup_open(struct kernel_setup *s, struct record_run *run)
 		err = set_functions(s);
 	if (!err)
 		err = kernel_events_filter(&s->events, s->instance);
+	if (!err && run->request->tracer && str_eq(run->request->tracer, TRACER_BLK))
+		err = set_disks(s);
 	if (!err && run->request->tracer)
 		err = instance_set_tracer(s->instance, run->request->tracer);
 	return err;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/foreign.h"
+#include "trace/ftrace/blk_text.h"
 
 #define MAX_CPUS	65536
 #define MAX_HEAD	(64u << 20) /* bytes before the data of the CPUs; of version 6 all of it */
@@ -424,6 +425,15 @@ int trace_dat_formats(const void *data, size_t size, const char *path, struct di
 	return err;
 }
 
+/* The kernel that it was recorded on, of "Linux HOST RELEASE MACHINE". */
+static const char *release_of(const struct trace_dat *t)
+{
+	const char *const host = strchr(t->uname, ' '), *const release =
+								host ? strchr(host + 1, ' ') : NULL;
+
+	return release ? release + 1 : "";
+}
+
 int trace_dat_open(const char *path, struct diag *d, struct trace_dat **ret)
 {
 	return trace_dat_open_whole(path, NULL, d, ret);
@@ -448,6 +458,8 @@ int trace_dat_open_whole(const char *path, struct dat_contents *keep, struct dia
 	head = trace_dat_read(t, 0, n);
 	err = head ? read_head(t, cursor_of(head, n)) : -EINVAL;
 	free(head);
+	if (!err)
+		blk_format_add(t->events, release_of(t));
 	if (err)
 		trace_dat_close(t);
 	else

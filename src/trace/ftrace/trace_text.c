@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/ftrace/trace_text.h"
 
+#include "trace/ftrace/blk_text.h"
 #include "trace/ftrace/event_field.h"
 
 #include <stdio.h>
@@ -314,6 +315,12 @@ static void print_chars(struct trace_text *t, const char *s, size_t n, struct st
 		escape_line(out, s, n);
 }
 
+static void body_blk(struct trace_text *t, const struct event_info *info,
+		     const struct page_event *e, struct strbuf *out)
+{
+	blk_text_print(t->tasks, e, t->context.raw_strings, out);
+}
+
 typedef void body_printer(struct trace_text *t, const struct event_info *info,
 			  const struct page_event *e, struct strbuf *out);
 
@@ -328,6 +335,7 @@ static const struct {
 	{"kernel_stack", body_kernel_stack},
 	{"user_stack", body_user_stack},
 	{"func_repeats", body_func_repeats},
+	{BLK_EVENT, body_blk},
 };
 
 /* ---- system calls: print_syscall_enter(), print_syscall_exit() ---- */
