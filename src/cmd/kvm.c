@@ -77,7 +77,8 @@ static const struct command_spec spec = {
 		"hypervisor), if the host hands it on to that guest.\n\n"
 		"vcpus: time in the guest, in its own guests (NESTED), in the host on its behalf, "
 		"halted, asleep, and waiting for a CPU; below the table, who had the CPU "
-		"meanwhile.\n\n"
+		"meanwhile; and what a guest that was recorded beside (record --guest) counted "
+		"itself as stolen, in ticks of 10 ms.\n\n"
 		"`pantrace record --guest` shows guests and their host on one time line.",
 	.options = options_none,
 };

@@ -32,6 +32,24 @@ is "$("$pantrace" kvm exits --json nested.dat | sed 's/.*"total_ns":\([0-9]*\),"
 500 1 vmrun
 200 1 cpuid" "exits of nested guests, and who handled them"
 like "$("$pantrace" kvm vcpus --json nested.dat 2>/dev/null)" '"guest_ns":1500,"nested_ns":5000,"host_ns":2200,' "and their time"
+# A guest that was recorded, too: what it counted as stolen, beside how long its virtual CPUs waited. Thread 11 is not of it.
+mkdir -p both/inner
+python3 "$top/tests/made_trace.py" both/trace.dat <<'E'
+1000 10 kvm:kvm_entry vcpu_id=0
+1500 11 kvm:kvm_entry vcpu_id=0
+2000 10 kvm:kvm_exit exit_reason=0x60 isa=2 vcpu_id=0
+3000 10 sched:sched_switch prev_pid=10 prev_state=0 next_pid=4711
+20003000 4711 sched:sched_switch prev_pid=4711 prev_state=0 next_pid=10
+20004000 10 kvm:kvm_entry vcpu_id=0
+20005000 10 kvm:kvm_exit exit_reason=0x60 isa=2 vcpu_id=0
+E
+python3 "$top/tests/made_trace.py" both/inner/trace.dat <<'E'
+1700 1 sched:sched_waking pid=1
+E
+printf 'pantrace-clock 1\nmachine in\033ner\nrealtime 5\nhost-realtime 5\nexchange 1600 1600 1610 1620\nthread 9\nthread 10\nsteal 0 20000000\nsteal 1 70000000\n' >both/inner/clock
+run kvm vcpus both
+like "$rc $out" "-10 vcpu 0 waited 20.000 ms for -4711" "who had its CPU"
+is "$(printf '%s\n' "$out" | grep -o 'vcpu 0 waited .* in all.*')" 'vcpu 0 waited 20.000 ms in all; inside, in\x1bner counted 20.000 ms of steal' "and the steal that it saw"
 run kvm vcpus --tsc-mhz 2596.149 boot
 like "$rc $err" "^1 .*'kvm:kvm_entry' was recorded" "what the recording lacks is said"
 run kvm

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The relation of two clocks from messages: the truth lies within what it says, always. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tap.h"
+#include "trace/agent/steal.h"
 #include "trace/clock/relation.h"
 
 #define SECONDS 60
@@ -67,6 +69,22 @@ static u32 count_wrong(struct clock_relation *r, bool stands, s64 from, s64 to, 
 	return wrong;
 }
 
+static void test_steal(void)
+{
+	static const char text[] = "cpu  9 9 9 9 9 9 9 99 9 9\n"
+				   "cpu0 1 2 3 4 5 6 7 8 9 10\n"
+				   "cpu2 1 2 3 4 5 6 7 80 9 10\n"
+				   "cpu3 1 2 3 4\n"
+				   "cpu4000000000 1 2 3 4 5 6 7 8 9 10\n"
+				   "intr 5 0 0 0 0 0 0 0 0 0\n";
+	const u64 tick = 1000000000ull / (u64)sysconf(_SC_CLK_TCK);
+	struct steal s;
+
+	steal_parse(&s, text);
+	ok(s.count == 3 && s.ns[0] == 8 * tick && !s.ns[1] && s.ns[2] == 80 * tick,
+	   "steal of CPUs in /proc/stat");
+}
+
 int main(void)
 {
 	struct clock_relation *r;
@@ -128,5 +146,6 @@ int main(void)
 		   i);
 		clock_relation_free(r);
 	}
+	test_steal();
 	return tap_done();
 }

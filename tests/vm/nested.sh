@@ -63,6 +63,18 @@ like "$(cat messages.info)" '"by_tsc":0,.*"by_kvm":[1-9]' "messages: without deb
 like "$(cat messages.err)" 'by its clock alone [0-9]+ of [0-9]+ events stood where its virtual CPUs were not running' "messages: what had stood elsewhere is said"
 like "$(windows messages)" '^thousand [0-9]+ 0$' "messages: every question stands in its window, or as far from it as is said"
 
+# Another program wants the only CPU, too: what the inner machine counts as stolen is what its virtual CPU waited here, but for ticks and
+# for the moments in which only one of the two recordings ran.
+(while :; do :; done) &
+busy=$!
+pantrace record -e kvm:kvm_entry -e kvm:kvm_exit -e sched:sched_switch -e sched:sched_waking --guest inner -e sched:sched_process_exit -d 20 -o stolen 2>stolen.err
+is $? 0 "stolen: beside a busy program" || cat stolen.err
+kill $busy
+pantrace kvm vcpus stolen >vcpus 2>&1
+sed 's/^/# /' vcpus
+is "$(sed -n 's/.*vcpu 0 waited \([0-9.]*\) ms in all; inside, inner counted \([0-9.]*\) ms of steal/\1 \2/p' vcpus |
+	awk '{ print ($2 > 0 && $2 < $1 * 1.25 + 50 && $2 > $1 / 1.25 - 50) }')" 1 "stolen: inside and outside tell the same"
+
 kill $qemu
 wait $qemu
 done_testing

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "cmd/agent/agent.h"
 #include "trace/agent/frames.h"
+#include "trace/agent/steal.h"
 
 #define WAITING_MOST (128u << 10) /* bytes queued for the host before the recorder has to wait */
 #define ANSWERS_MOST (1u << 20) /* bytes queued before a host that only asks is no longer heard */
@@ -18,6 +19,7 @@
 struct conversation {
 	int in, out; /* -1: the host has gone */
 	bool greeted, has_recorded, quiet;
+	enum steal_told { STEAL_NONE, STEAL_BEGUN, STEAL_ENDED } steal; /* what was told of it */
 	u64 heard_ns; /* when its last bytes came */
 	int ptp; /* the hypervisor's clock; -1 = none */
 	struct agent_in from_host, from_recorder;
@@ -52,6 +54,7 @@ static void init(struct conversation *c)
 {
 	c->recorder = (struct agent_recorder){.frames = -1, .messages = -1};
 	c->line = (struct strbuf)STRBUF_INIT;
+	c->steal = STEAL_NONE;
 	agent_in_init(&c->from_recorder, NULL, NULL);
 	agent_out_init(&c->to_host);
 }
@@ -132,8 +135,21 @@ static void begin(struct conversation *c, const struct agent_frame *f, const u8 
 		refuse(c, strerror(-rc));
 }
 
+/* When all is on, and when the recording is asked to end, or has ended by itself. */
+static void tell_steal(struct conversation *c, enum steal_told next)
+{
+	struct steal s;
+
+	if (c->steal + 1 != next)
+		return;
+	c->steal = next;
+	steal_read(&s);
+	agent_out_put(&c->to_host, AGENT_STEAL, s.ns, s.count * sizeof(*s.ns), NULL, 0);
+}
+
 static void stop(struct conversation *c, const struct agent_frame *f, const u8 *body)
 {
+	tell_steal(c, STEAL_ENDED);
 	agent_recorder_stop(&c->recorder);
 }
 
@@ -188,8 +204,11 @@ static void hear_frames(struct conversation *c)
 	const int rc = c->recorder.is_script ? hear_output(c)
 					     : agent_in_read(&c->from_recorder, c->recorder.frames);
 
-	while (agent_in_next(&c->from_recorder, &f, &body) > 0)
+	while (agent_in_next(&c->from_recorder, &f, &body) > 0) {
 		agent_out_put(&c->to_host, (enum agent_type)f.type, body, f.size, NULL, 0);
+		if (f.type == AGENT_BEGUN)
+			tell_steal(c, STEAL_BEGUN);
+	}
 	if (rc >= 0)
 		return;
 	close(c->recorder.frames);
@@ -244,6 +263,7 @@ static void tell_end(struct conversation *c)
 		agent_out_put(&c->to_host, AGENT_LOST, &lost, sizeof(lost), NULL, 0);
 		ended.code = EXIT_LOST;
 	}
+	tell_steal(c, STEAL_ENDED);
 	agent_out_put(&c->to_host, AGENT_ENDED, &ended, sizeof(ended), NULL, 0);
 }
 

@@ -51,6 +51,12 @@ static u8 role_of(const struct analysis *a, const struct recorded_kind *k)
 	return ANALYSIS_NO_ROLE;
 }
 
+void analysis_machines(struct analysis *a, struct recordings *all)
+{
+	if (a->row && a->row->machine)
+		recordings_each_machine(all, a->row->machine, a->state);
+}
+
 void analysis_feed(struct analysis *a, struct recording *r)
 {
 	if (r->kind->role == ANALYSIS_NOT_ASKED)

@@ -7,6 +7,7 @@
 #define PANTRACE_CMD_REPORT_ANALYSIS_H
 
 #include "cmd/report/table.h"
+#include "trace/clock/relation.h"
 #include "trace/recording.h"
 
 /* Its option, the name of its row (analysis_NAME), and a description for --help. */
@@ -74,6 +75,8 @@ struct report_analysis {
 	const char *record_command;
 	/* Returns NULL with a diagnostic if the request cannot be understood. */
 	void *(*begin)(const struct analysis_request *q, struct diag *d);
+	/* A machine whose recording stands beside its host's; before all events. May be NULL. */
+	void (*machine)(void *state, struct clock_relation *m);
 	void (*feed)(void *state, struct recording *r, u8 role);
 	/*
 	 * Called where the recording lost events: anything still open must not be ended by a later
@@ -113,6 +116,7 @@ const struct report_analysis *analysis_named(const char *name);
 /* Returns 0, or -EINVAL with a diagnostic. A row of NULL means no analysis. */
 int analysis_begin(struct analysis *a, const struct report_analysis *row,
 		   const struct analysis_request *q, struct diag *d);
+void analysis_machines(struct analysis *a, struct recordings *all);
 void analysis_feed(struct analysis *a, struct recording *r);
 void analysis_lost(struct analysis *a);
 /* Leaves the table empty if there is an error in d. */

@@ -17,6 +17,7 @@
 #include <math.h>
 
 #include "arch/arch.h"
+#include "base/escape.h"
 #include "base/hashmap.h"
 #include "cmd/report/analysis.h"
 #include "trace/xen/file.h"
@@ -76,6 +77,8 @@ struct rival {
 
 struct vcpu {
 	const char *name;
+	u32 tid; /* of its thread */
+	s64 number; /* in its machine; -1 = not known */
 	enum doing doing;
 	s64 since_ns;
 	struct reason *exit; /* the exit being handled; NULL = none */
@@ -96,6 +99,7 @@ struct kvm {
 	struct strbuf key;
 	u64 open; /* exits whose next entry was not recorded */
 	bool has_switches;
+	VECTOR(struct clock_relation *) machines; /* guests that were recorded, too */
 	VECTOR(struct vcpu *) sorted; /* for the table of virtual CPUs */
 };
 
@@ -106,6 +110,11 @@ static void *kvm_begin(const struct analysis_request *q, struct diag *d)
 	k->request = q;
 	k->key = (struct strbuf)STRBUF_INIT;
 	return k;
+}
+
+static void kvm_machine(void *state, struct clock_relation *m)
+{
+	vector_push(&((struct kvm *)state)->machines, m);
 }
 
 static void kvm_release(void *state)
@@ -119,6 +128,7 @@ static void kvm_release(void *state)
 	hashmap_release(&k->vcpus);
 	hashmap_release(&k->reasons);
 	vector_free(&k->sorted);
+	vector_free(&k->machines);
 	strbuf_release(&k->key);
 	arena_release(&k->arena);
 	free(k);
@@ -145,6 +155,8 @@ static struct vcpu *vcpu_of(struct kvm *k, struct recording *r)
 		return v;
 	v = *at = arena_new(&k->arena, struct vcpu);
 	v->doing = UNKNOWN;
+	v->tid = (u32)thread;
+	v->number = id.kind == FIELD_INTEGER ? (s64)id.integer : -1;
 	strbuf_reset(&k->key);
 	analysis_task(r, k->request->by_comm, &k->key);
 	if (id.kind == FIELD_INTEGER)
@@ -501,14 +513,44 @@ static void rivals_text(const struct vcpu *v, u64 limit, struct strbuf *out)
 	vector_free(&rivals);
 }
 
+static bool is_thread_of(const struct clock_relation *machine, u32 tid)
+{
+	for (size_t i = 0; i < machine->threads.len; i++)
+		if (machine->threads.items[i] == tid)
+			return true;
+	return false;
+}
+
+static void add_steal(const char *machine, const struct vcpu *v, u64 ns, struct strbuf *out)
+{
+	strbuf_addf(out, "%s waited %.3f ms in all; inside, ", v->name,
+		    (double)v->ns[WAITING] / 1e6);
+	escape_line(out, machine, strlen(machine));
+	strbuf_addf(out, " counted %.3f ms of steal\n", (double)ns / 1e6);
+}
+
+/* What its machine says of the same time. */
+static void steal_text(const struct kvm *k, const struct vcpu *v, struct strbuf *out)
+{
+	for (size_t i = 0; i < k->machines.len; i++) {
+		const struct clock_relation *const m = k->machines.items[i];
+
+		for (size_t j = 0; j < m->steal.len && is_thread_of(m, v->tid); j++)
+			if (m->steal.items[j].cpu == v->number)
+				add_steal(m->machine, v, m->steal.items[j].ns, out);
+	}
+}
+
 /* For whom the virtual CPUs waited. */
 static void vcpus_text(void *state, const struct table_style *style, struct strbuf *out)
 {
 	const struct kvm *const k = state;
 
 	strbuf_addch(out, '\n');
-	for (size_t i = 0; i < k->sorted.len; i++)
+	for (size_t i = 0; i < k->sorted.len; i++) {
 		rivals_text(k->sorted.items[i], style->limit, out);
+		steal_text(k, k->sorted.items[i], out);
+	}
 }
 
 static const char *const recorded_exits[] = {"kvm:kvm_entry", "kvm:kvm_exit",
@@ -534,6 +576,7 @@ const struct report_analysis analysis_vcpus = {
 	.record = recorded_vcpus,
 	.record_machine = true,
 	.begin = kvm_begin,
+	.machine = kvm_machine,
 	.feed = kvm_feed,
 	.lost = kvm_lost,
 	.finish = vcpus_finish,

@@ -259,6 +259,7 @@ static enum exit_code read_all(struct reading *r, char **paths, struct report_ta
 	rc = selection_window(&r->selection, r->recordings, &report_spec, &r->diag);
 	if (rc)
 		return (enum exit_code)rc;
+	analysis_machines(&r->analysis, r->recordings);
 	rc = a->live ? follow(r) : events(r);
 	if (!rc)
 		rc = recordings_flush(r->recordings);

@@ -159,6 +159,7 @@ static const struct {
 	[AGENT_TEXT] = {GUEST_ASKED, GUEST_ON, text},
 	[AGENT_BEGUN] = {GUEST_ASKED, GUEST_ASKED, begun},
 	[AGENT_LOST] = {GUEST_ON, GUEST_ON, lost},
+	[AGENT_STEAL] = {GUEST_ON, GUEST_ON, guest_steal},
 	[AGENT_ENDED] = {GUEST_ASKED, GUEST_ON, ended},
 };
 
@@ -384,5 +385,6 @@ void guest_release(struct guest *g)
 			close(fds[i]);
 	agent_in_release(&g->in);
 	agent_out_release(&g->out);
+	free(g->steal);
 	free(g->name);
 }

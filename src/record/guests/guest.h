@@ -62,6 +62,7 @@ struct guest {
 	u32 code; /* of its recorder */
 	s64 realtime_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the machine */
 	pid_t process; /* that it is, of QEMU; 0 = not known, or none */
+	struct steal *steal; /* when its recording began; NULL = not told */
 	struct guest_clock clock;
 };
 
@@ -96,6 +97,11 @@ void guest_clock_answer(struct guest *g, const struct agent_frame *f, const u8 *
 void guest_clock_burst(struct guest *g, u32 count);
 /* Asks from time to time. */
 void guest_clock_round(struct guest *g);
+
+/* ---- steal.c ---- */
+
+/* A message of its agent. What was stolen while it recorded goes into the file of its clock. */
+void guest_steal(struct guest *g, const struct agent_frame *f, const u8 *body);
 
 /* ---- entries.c ---- */
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "trace/agent/steal.h"
 
 #define READ_BYTES  (64u << 10)
 #define WRITE_BYTES (64u << 10)
@@ -31,6 +32,7 @@ static const struct {
 	[AGENT_LOST] = {sizeof(struct agent_lost), sizeof(struct agent_lost)},
 	[AGENT_RUN] = {1, AGENT_FRAME_MOST},
 	[AGENT_OUTPUT] = {1, AGENT_WRITE_BYTES},
+	[AGENT_STEAL] = {0, STEAL_CPUS * sizeof(u64)},
 	[AGENT_ENDED] = {sizeof(struct agent_ended), sizeof(struct agent_ended)},
 };
 

@@ -12,8 +12,9 @@
  *						<-	FILE, WRITE, PACK: the recording
  *						<-	TEXT a line for people
  *						<-	BEGUN everything is on
+ *						<-	STEAL of its CPUs until now
  *	STOP					->
- *						<-	LOST events, then ENDED exit code
+ *						<-	LOST events, STEAL, then ENDED exit code
  *
  * Or, instead of RECORD, a script:
  *
@@ -33,7 +34,7 @@
 
 #include "trace/clock/count.h"
 
-#define AGENT_PROTOCOL	    2u
+#define AGENT_PROTOCOL	    3u
 #define AGENT_PORT	    1983u /* of vsock */
 #define AGENT_PORTS_OF_ROOT 1024u /* of vsock, too: a host that connects from below is its root */
 #define AGENT_VIRTIO_PORT   "pantrace.0"
@@ -58,6 +59,7 @@ enum agent_type {
 	AGENT_ENDED,
 	AGENT_RUN,
 	AGENT_OUTPUT,
+	AGENT_STEAL,
 	AGENT_TYPES,
 };
 
@@ -111,6 +113,8 @@ struct agent_lost {
 	u64 events;
 	u64 uncounted; /* sources whose losses nobody can count */
 };
+
+/* STEAL: nanoseconds of each CPU (trace/agent/steal.h), u64 each. */
 
 struct agent_ended {
 	u32 code; /* enum exit_code */

@@ -28,6 +28,16 @@ void clock_exchange_add(struct strbuf *to, const struct clock_exchange *e)
 		    e->sent, e->received, e->answered, e->back);
 }
 
+void clock_thread_add(struct strbuf *to, u32 tid)
+{
+	strbuf_addf(to, "thread %u\n", tid);
+}
+
+void clock_steal_add(struct strbuf *to, u32 cpu, u64 ns)
+{
+	strbuf_addf(to, "steal %u %" PRIu64 "\n", cpu, ns);
+}
+
 /* ---- bounds ---- */
 
 static s64 drift(const struct clock_bounds_list *l, const struct clock_bounds *a,
@@ -132,6 +142,8 @@ static enum clock_means means_of(const char *line)
 static int parse_line(struct clock_relation *r, const char *line)
 {
 	struct clock_exchange e = {.means = means_of(line)};
+	struct clock_steal steal;
+	u32 tid;
 	int end = 0;
 
 	if (e.means < CLOCK_MEANS)
@@ -145,6 +157,10 @@ static int parse_line(struct clock_relation *r, const char *line)
 	else
 		sscanf(line, "realtime %" SCNd64, &r->realtime);
 	sscanf(line, "host-realtime %" SCNd64, &r->host_realtime);
+	if (sscanf(line, "thread %u", &tid) == 1)
+		vector_push(&r->threads, tid);
+	if (sscanf(line, "steal %u %" SCNu64, &steal.cpu, &steal.ns) == 2)
+		vector_push(&r->steal, steal);
 	return 0;
 }
 
@@ -219,6 +235,8 @@ void clock_relation_free(struct clock_relation *r)
 		return;
 	vector_free(&r->bounds.all);
 	vector_free(&r->likely.all);
+	vector_free(&r->threads);
+	vector_free(&r->steal);
 	free(r->machine);
 	free(r);
 }

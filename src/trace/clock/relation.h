@@ -11,7 +11,9 @@
  *	exchange SENT RECEIVED ANSWERED BACK
  *	tsc SENT RECEIVED ANSWERED BACK
  *	ptp SENT RECEIVED ANSWERED BACK
- *	kvm SENT RECEIVED ANSWERED BACK		behind all others
+ *	kvm SENT RECEIVED ANSWERED BACK		behind all other exchanges
+ *	thread TID		of the host: of the process that is the machine
+ *	steal CPU NS		what the machine counted as stolen while it recorded
  *
  * SENT and BACK are of the host's CLOCK_MONOTONIC, the others of the machine's. An exchange bounds
  * the offset, host - machine: it is at least SENT - RECEIVED, and at most BACK - ANSWERED. What
@@ -55,6 +57,12 @@ struct clock_relation {
 		s64 drift; /* parts in a million */
 		u32 jumps;
 	} bounds, likely; /* likely: of the smallest drift that has no more jumps */
+	VECTOR(u32) threads; /* of the host: may be its virtual CPUs */
+	VECTOR(struct clock_steal {
+		u32 cpu;
+		u64 ns;
+	})
+	steal;
 	u64 compared[CLOCK_MEANS]; /* how often, by each means */
 	size_t last; /* where was looked last */
 };
@@ -62,6 +70,9 @@ struct clock_relation {
 /* Lines of the file. */
 void clock_head(struct strbuf *to, const char *machine, s64 realtime, s64 host_realtime);
 void clock_exchange_add(struct strbuf *to, const struct clock_exchange *e);
+
+void clock_thread_add(struct strbuf *to, u32 tid);
+void clock_steal_add(struct strbuf *to, u32 cpu, u64 ns);
 
 /* True if the directory has the file. */
 bool clock_relation_is_there(const char *directory);
