@@ -228,12 +228,12 @@ def frame(kind, body, n): return struct.pack('<IIQ', kind, len(body), n) + body
 mark = b'\x89PTHOST\n' + b'12345678'
 hello = lambda protocol: frame(1, struct.pack('<II32s', protocol, 0, b'9'), 0)
 for said, want in ((mark + hello(99), b'protocol 99'),
-                   (mark + hello(2) + frame(4, bytes(72), 7), b'missing'),
-                   (mark + hello(2) + frame(99, b'', 1), b'unknown'),
-                   (mark + hello(2) + frame(5, b'-e\0sched:sched_switch', 1), b'without an end'),
-                   (mark + hello(2) + struct.pack('<IIQ', 5, 1 << 30, 1), b'size'),
+                   (mark + hello(3) + frame(4, bytes(72), 7), b'missing'),
+                   (mark + hello(3) + frame(99, b'', 1), b'unknown'),
+                   (mark + hello(3) + frame(5, b'-e\0sched:sched_switch', 1), b'without an end'),
+                   (mark + hello(3) + struct.pack('<IIQ', 5, 1 << 30, 1), b'size'),
                    (mark + frame(5, b'', 0), b'out of turn'),
-                   (b'garbage' * 999 + mark + hello(2) + hello(2)[:8] + struct.pack('<Q', 1) + bytes(40), b'out of turn')):
+                   (b'garbage' * 999 + mark + hello(3) + hello(3)[:8] + struct.pack('<Q', 1) + bytes(40), b'out of turn')):
     s = socket.socket(socket.AF_UNIX)
     s.connect(sys.argv[1])
     s.settimeout(60)
@@ -251,7 +251,7 @@ cat >asks.py <<'PY'
 import socket, struct, sys
 s = socket.socket(socket.AF_UNIX)
 s.connect(sys.argv[1])
-s.sendall(b'\x89PTHOST\n' + b'12345678' + struct.pack('<IIQ', 1, 40, 0) + struct.pack('<II32s', 2, 0, b'9'))
+s.sendall(b'\x89PTHOST\n' + b'12345678' + struct.pack('<IIQ', 1, 40, 0) + struct.pack('<II32s', 3, 0, b'9'))
 s.settimeout(5)
 try:
     for n in range(1, 1000000, 1000):
@@ -265,7 +265,7 @@ cat >takes-over.py <<'PY'
 # On a port one host takes the place of another without an end between them: the first has begun a recording, and ends within a message.
 import socket, struct, sys
 def frame(kind, body, n): return struct.pack('<IIQ', kind, len(body), n) + body
-def greet(nonce): return b'\x89PTHOST\n' + nonce + frame(1, struct.pack('<II32s', 2, 0, b'9'), 0)
+def greet(nonce): return b'\x89PTHOST\n' + nonce + frame(1, struct.pack('<II32s', 3, 0, b'9'), 0)
 def until(want, got=b''):
     while want not in got: got += s.recv(65536) or sys.exit('%s did not come: %s' % (want, got[-200:]))
     return got.split(want, 1)[1]
@@ -295,7 +295,7 @@ for said in ([(6, struct.pack('<II', 1, 0) + b'../evil')], [(6, struct.pack('<II
              [(12, bytes(16))], [(3, b'\x1b[31mred')]):
     c = s.accept()[0]
     head = c.recv(16, socket.MSG_WAITALL)
-    c.sendall(b'\x89PTAGNT\n' + head[8:] + frame(2, struct.pack('<II32s64sq', 2, 0, b'9', b'liar', 0), 0))
+    c.sendall(b'\x89PTAGNT\n' + head[8:] + frame(2, struct.pack('<II32s64sq', 3, 0, b'9', b'liar', 0), 0))
     for n, (kind, body) in enumerate(said): c.sendall(frame(kind, body, n + 1))
     c.recv(1 << 16)
     c.close()
@@ -324,7 +324,7 @@ s.listen()
 for begun in (0, 1):
     c = s.accept()[0]
     head = c.recv(16, socket.MSG_WAITALL)
-    c.sendall(b'\x89PTAGNT\n' + head[8:] + frame(2, struct.pack('<II32s64sq', 2, 0, b'9', b'trace.dat', 0), 0))
+    c.sendall(b'\x89PTAGNT\n' + head[8:] + frame(2, struct.pack('<II32s64sq', 3, 0, b'9', b'trace.dat', 0), 0))
     try:
         while c.recv(65536)[:4] != b'\x05\0\0\0': pass
         n = 1
