@@ -28,9 +28,10 @@ int new_directory_open(struct new_directory *ret, const char *path)
 		rc = ret->parent < 0 ? -errno : 0;
 	}
 	free(bare);
-	ret->temporary = xasprintf(".%s.%d", ret->name, getpid());
 	if (rc)
 		new_directory_drop(ret);
+	else
+		unfinished_sweep(ret->parent);
 	return rc;
 }
 
@@ -38,10 +39,8 @@ static int make_below(struct new_directory *d)
 {
 	if (d->below >= 0)
 		return 0;
-	if (mkdirat(d->parent, d->temporary, 0777))
-		return -errno;
-	d->below = openat(d->parent, d->temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return d->below < 0 ? -errno : 0;
+	d->below = unfinished_directory(d->parent, d->temporary);
+	return MIN(d->below, 0);
 }
 
 int new_directory_file(struct new_directory *d, const char *name)
@@ -88,14 +87,13 @@ int new_directory_keep(struct new_directory *d)
 		rc = renameat(d->parent, d->temporary, d->parent, d->name) ? -errno : 0;
 	if (rc)
 		return rc;
-	free(d->temporary);
-	d->temporary = NULL;
+	*d->temporary = '\0';
 	return 0;
 }
 
 void new_directory_drop(struct new_directory *d)
 {
-	const bool is_left = d->temporary && d->below >= 0;
+	const bool is_left = *d->temporary && d->below >= 0;
 
 	if (!d->name)
 		return;
@@ -113,6 +111,5 @@ void new_directory_drop(struct new_directory *d)
 	if (d->parent >= 0)
 		close(d->parent);
 	free(d->name);
-	free(d->temporary);
 	*d = (struct new_directory){.parent = -1, .below = -1};
 }

@@ -2,7 +2,7 @@
 /*
  * A directory that is there when all its files are whole, and not before: until then they have no
  * names, so that nothing is left of them, whatever ends the process. (File systems that know no
- * such files hold them in a directory ".NAME.PID" meanwhile; a kill leaves that.)
+ * such files hold them in an unfinished directory meanwhile: unfinished.h.)
  *
  *	rc = new_directory_open(&d, path);
  *	fd = new_directory_file(&d, "metadata");	// any number
@@ -12,12 +12,14 @@
 #ifndef PANTRACE_BASE_NEW_DIRECTORY_H
 #define PANTRACE_BASE_NEW_DIRECTORY_H
 
+#include "base/unfinished.h"
 #include "base/vector.h"
 
 struct new_directory {
 	/* private */
 	int parent, below; /* below: the temporary one; -1 = it is not made yet */
-	char *name, *temporary;
+	char *name;
+	char temporary[UNFINISHED_NAME]; /* empty: none */
 	VECTOR(struct new_directory_file {
 		char *name;
 		int fd;

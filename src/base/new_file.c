@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/foreign.h"
+#include "base/unfinished.h"
 
 /* Removed by a signal handler, on file systems without unnamed files (vfat, NFS). */
 static struct {
@@ -22,22 +23,15 @@ static void on_signal(int number)
 	raise(number);
 }
 
-static int open_named(struct new_file *f)
+static int open_named(struct new_file *f, mode_t mode)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 	const struct sigaction action = {.sa_handler = on_signal};
 	struct sigaction old;
 
-	f->temporary = xasprintf(".%s.%d", f->name, getpid());
-	f->fd = openat(f->directory, f->temporary,
-		       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (f->fd < 0) {
-		const int rc = -errno;
-
-		free(f->temporary);
-		f->temporary = NULL;
-		return rc;
-	}
+	f->fd = unfinished_file(f->directory, mode, f->temporary);
+	if (f->fd < 0)
+		return f->fd;
 	unfinished.directory = f->directory;
 	unfinished.name = f->temporary;
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
@@ -46,25 +40,31 @@ static int open_named(struct new_file *f)
 	return 0;
 }
 
+/* In f->directory, which is -errno if it could not be opened. */
+static int open_there(struct new_file *f, mode_t mode)
+{
+	if (f->directory < 0)
+		return f->directory;
+	unfinished_sweep(f->directory);
+	f->fd = openat(f->directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+	if (f->fd >= 0)
+		return 0;
+	return errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL
+		       ? open_named(f, mode)
+		       : -errno;
+}
+
 static int open_beside(struct new_file *f, const char *path)
 {
 	const char *const slash = strrchr(path, '/');
 	char *const directory = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
-	int rc = 0;
 
 	f->name = xstrdup(slash ? slash + 1 : path);
 	f->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (f->directory < 0)
-		rc = -errno;
+		f->directory = -errno;
 	free(directory);
-	if (rc)
-		return rc;
-	f->fd = openat(f->directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-	if (f->fd >= 0)
-		return 0;
-	return errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL
-		       ? open_named(f)
-		       : -errno;
+	return open_there(f, 0666);
 }
 
 int new_file_open(struct new_file *ret, const char *path, bool replaces)
@@ -97,6 +97,20 @@ int new_file_open(struct new_file *ret, const char *path, bool replaces)
 	return rc;
 }
 
+int new_file_open_at(struct new_file *ret, int directory, const char *name, mode_t mode)
+{
+	int rc;
+
+	*ret = (struct new_file){.fd = -1, .replaces = true, .name = xstrdup(name)};
+	ret->directory = fcntl(directory, F_DUPFD_CLOEXEC, 0);
+	if (ret->directory < 0)
+		ret->directory = -errno;
+	rc = open_there(ret, mode);
+	if (rc)
+		new_file_drop(ret);
+	return rc;
+}
+
 bool new_file_older(const struct new_file *f, struct stat *ret)
 {
 	return f->directory >= 0 && !fstatat(f->directory, f->name, ret, AT_SYMLINK_NOFOLLOW) &&
@@ -108,7 +122,7 @@ static int give_name(const struct new_file *f, const char *name)
 {
 	char link[32];
 
-	if (f->temporary)
+	if (*f->temporary)
 		return renameat2(f->directory, f->temporary, f->directory, name, RENAME_NOREPLACE)
 			       ? -errno
 			       : 0;
@@ -118,28 +132,20 @@ static int give_name(const struct new_file *f, const char *name)
 
 int new_file_keep(struct new_file *f)
 {
-	char *beside;
 	int rc;
 
 	if (f->directory < 0)
 		return 0;
 	rc = give_name(f, f->name);
-	if (rc == -EEXIST && f->replaces) {
-		beside = f->temporary ? xstrdup(f->temporary)
-				      : xasprintf(".%s.%d", f->name, getpid());
-		rc = f->temporary ? 0 : give_name(f, beside);
-		if (!rc && renameat(f->directory, beside, f->directory, f->name)) {
+	/* or a file system without RENAME_NOREPLACE */
+	if ((rc == -EEXIST && f->replaces) || (rc == -EINVAL && *f->temporary)) {
+		rc = *f->temporary ? 0 : unfinished_link(f->directory, f->fd, f->temporary);
+		if (!rc && renameat(f->directory, f->temporary, f->directory, f->name))
 			rc = -errno;
-			unlinkat(f->directory, beside, 0);
-		}
-		free(beside);
-	} else if (rc == -EINVAL && f->temporary) { /* a file system without RENAME_NOREPLACE */
-		rc = renameat(f->directory, f->temporary, f->directory, f->name) ? -errno : 0;
 	}
 	if (!rc) {
 		unfinished.name = NULL;
-		free(f->temporary);
-		f->temporary = NULL;
+		*f->temporary = '\0';
 	}
 	return rc;
 }
@@ -147,13 +153,12 @@ int new_file_keep(struct new_file *f)
 void new_file_drop(struct new_file *f)
 {
 	unfinished.name = NULL;
-	if (f->temporary)
+	if (*f->temporary)
 		unlinkat(f->directory, f->temporary, 0);
 	if (f->fd >= 0 && !f->keeps_fd)
 		close(f->fd);
 	if (f->directory >= 0)
 		close(f->directory);
-	free(f->temporary);
 	free(f->name);
 	*f = (struct new_file){.fd = -1, .directory = -1};
 }

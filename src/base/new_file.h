@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A file that is there when it is whole, and not before: it has no name while it is written, so
- * that nothing is left of it, whatever ends the process.
+ * that nothing is left of it, whatever ends the process. (Where it needs one, see unfinished.h.)
  *
  *	rc = new_file_open(&f, path, replaces);
  *	... write to f.fd ...
@@ -11,16 +11,14 @@
 #ifndef PANTRACE_BASE_NEW_FILE_H
 #define PANTRACE_BASE_NEW_FILE_H
 
-#include <sys/stat.h>
-
-#include "base/base.h"
+#include "base/unfinished.h"
 
 struct new_file {
 	int fd;
 	/* private */
 	int directory; /* -1: not a regular file, written directly */
 	char *name;
-	char *temporary; /* NULL: an unnamed file */
+	char temporary[UNFINISHED_NAME]; /* empty: an unnamed file */
 	bool replaces, keeps_fd;
 };
 
@@ -30,6 +28,8 @@ struct new_file {
  * target. 0, or -errno: -EEXIST if the file exists and is not to be replaced; ret->fd is -1 then.
  */
 int new_file_open(struct new_file *ret, const char *path, bool replaces);
+/* In a directory, whose descriptor stays the caller's; an existing file is replaced. */
+int new_file_open_at(struct new_file *ret, int directory, const char *name, mode_t mode);
 /* Whether it will replace a regular file, and what stat() says of that. */
 bool new_file_older(const struct new_file *f, struct stat *ret);
 /* Gives the file its name. 0 or -errno; -EEXIST: somebody created the name meanwhile. */

@@ -120,12 +120,17 @@ void guests_clock_entries(struct guest *guests, u32 count, struct record_run *ru
 	struct diag nothing =
 		DIAG_INIT; /* what cannot be read is told when it is read for itself */
 	struct recording *r;
+	char place[32]; /* of the directory, whatever its path leads to by now */
+	int directory = -1;
 
-	for (u32 i = 0; i < count; i++)
+	for (u32 i = 0; i < count; i++) {
 		all.machines[i] = (struct machine){.guest = &guests[i], .lines = STRBUF_INIT};
+		directory = MAX(directory, guests[i].parent);
+	}
+	snprintf(place, sizeof(place), "/proc/self/fd/%d", directory);
 	if (kernel_events_are_whole(run->request, "kvm", "kvm_entry") &&
 	    kernel_events_are_whole(run->request, "kvm", "kvm_exit") &&
-	    !recordings_add(from, run->directory, &nothing) && !recordings_open(from, &nothing)) {
+	    !recordings_add(from, place, &nothing) && !recordings_open(from, &nothing)) {
 		recordings_each_machine(from, add_relation, &all);
 		while (record_end_asked() == signals && (r = recordings_next(from, &nothing)))
 			take_event(&all, r);

@@ -158,7 +158,7 @@ static void say_clock(const struct guest *g, const char *directory)
 	struct clock_relation *r = NULL;
 	u64 least, most;
 
-	if (clock_relation_read(path, g->run->diag, &r))
+	if (clock_relation_read_at(g->directory, path, g->run->diag, &r))
 		;
 	else if (clock_relation_uncertainty(r, &least, &most))
 		fprintf(stderr,

@@ -205,18 +205,19 @@ bool clock_relation_is_there(const char *directory)
 	return yes;
 }
 
-int clock_relation_read(const char *directory, struct diag *d, struct clock_relation **ret)
+int clock_relation_read_at(int directory, const char *path, struct diag *d,
+			   struct clock_relation **ret)
 {
-	const int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct clock_relation *r = xzalloc(sizeof(*r));
 	char *text = NULL;
 	size_t n = 0;
-	int err = at < 0 ? -errno : foreign_read(at, CLOCK_FILE, FILE_MOST, &text, &n, NULL);
+	int err = directory < 0 ? directory
+				: foreign_read(directory, CLOCK_FILE, FILE_MOST, &text, &n, NULL);
 
 	if (!err)
 		err = clock_relation_parse(r, text, n);
 	if (err) {
-		diag_error(d, NO_SPAN, "%s/" CLOCK_FILE ": %s", directory,
+		diag_error(d, NO_SPAN, "%s/" CLOCK_FILE ": %s", path,
 			   err == -EBADMSG ? "it does not say how that machine's clock stands"
 					   : strerror(-err));
 		clock_relation_free(r);
@@ -224,6 +225,14 @@ int clock_relation_read(const char *directory, struct diag *d, struct clock_rela
 		*ret = r;
 	}
 	free(text);
+	return err;
+}
+
+int clock_relation_read(const char *directory, struct diag *d, struct clock_relation **ret)
+{
+	const int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const int err = clock_relation_read_at(at < 0 ? -errno : at, directory, d, ret);
+
 	if (at >= 0)
 		close(at);
 	return err;

@@ -78,6 +78,9 @@ void clock_steal_add(struct strbuf *to, u32 cpu, u64 ns);
 bool clock_relation_is_there(const char *directory);
 /* 0, or -errno with a diagnostic. clock_relation_free() ends it. */
 int clock_relation_read(const char *directory, struct diag *d, struct clock_relation **ret);
+/* The same of an open directory, or -errno; path: what diagnostics call it. */
+int clock_relation_read_at(int directory, const char *path, struct diag *d,
+			   struct clock_relation **ret);
 /* Parses the file's text. 0 or -EBADMSG. */
 int clock_relation_parse(struct clock_relation *r, const char *text, size_t n);
 /*

@@ -14,6 +14,7 @@
 #include <zstd.h>
 
 #include "base/file.h"
+#include "base/new_file.h"
 #include "trace/ctf/sink.h"
 
 #define BUFFER (1u << 20)
@@ -75,24 +76,20 @@ static bool ends(const char *name, const char *with)
 /* The old file goes once the new one is whole. */
 static int compress_file(int at, const char *name, enum ctf_compression how)
 {
-	char *final = xasprintf("%s.%s", name, how == CTF_ZSTD ? "zst" : "gz");
-	char *temporary = xasprintf(".%s.%d", final, (int)getpid());
+	char *const final = xasprintf("%s.%s", name, how == CTF_ZSTD ? "zst" : "gz");
 	const int from = openat(at, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	const int to = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int rc = from < 0 || to < 0 ? -errno : 0;
+	struct new_file to = {.fd = -1, .directory = -1};
+	int rc = from < 0 ? -errno : new_file_open_at(&to, at, final, 0600);
 
 	if (!rc)
-		rc = how == CTF_ZSTD ? zstd_file(from, to) : gzip_file(from, to);
-	if (to >= 0 && close(to) && !rc)
+		rc = how == CTF_ZSTD ? zstd_file(from, to.fd) : gzip_file(from, to.fd);
+	rc = rc ?: new_file_keep(&to);
+	new_file_drop(&to);
+	if (!rc && unlinkat(at, name, 0))
 		rc = -errno;
-	if (!rc && (renameat(at, temporary, at, final) || unlinkat(at, name, 0)))
-		rc = -errno;
-	if (rc && to >= 0)
-		unlinkat(at, temporary, 0);
 	if (from >= 0)
 		close(from);
 	free(final);
-	free(temporary);
 	return rc;
 }
 
@@ -129,14 +126,14 @@ static int compress_tree(int fd, enum ctf_compression how, int depth)
 	return rc;
 }
 
-int ctf_compress(const char *path, enum ctf_compression how)
+int ctf_compress(int directory, enum ctf_compression how)
 {
-	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : compress_tree(fd, how, 2);
 }
 
-int ctf_compress_start(const char *path, enum ctf_compression how)
+int ctf_compress_start(int directory, enum ctf_compression how)
 {
 	const pid_t pid = fork();
 
@@ -145,5 +142,5 @@ int ctf_compress_start(const char *path, enum ctf_compression how)
 	if (pid)
 		return pid;
 	setpriority(PRIO_PROCESS, 0, 10);
-	_exit(ctf_compress(path, how) ? EXIT_FAILED : EXIT_OK);
+	_exit(ctf_compress(directory, how) ? EXIT_FAILED : EXIT_OK);
 }

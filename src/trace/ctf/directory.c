@@ -142,11 +142,6 @@ static int end(struct ctf_sink *sink, struct ctf_source *s, bool for_good)
 	return 0;
 }
 
-static char *chunk_path(const struct ctf_output *o, u32 number)
-{
-	return xasprintf("%s/" CHUNK_NAME, o->options.directory, number);
-}
-
 /* Those that have ended; wait: all. */
 static void jobs_reap(struct directory_sink *d, bool wait)
 {
@@ -182,18 +177,15 @@ static void job_end(struct directory_sink *d, u32 number)
 
 static void compress_chunk(struct directory_sink *d, u32 number)
 {
-	const struct ctf_output *o = d->sink.output;
+	const enum ctf_compression how = d->sink.output->options.compression;
 	struct job job = {.chunk = number};
-	char *path;
 
 	jobs_reap(d, false);
-	if (o->options.compression == CTF_PLAIN)
+	if (how == CTF_PLAIN)
 		return;
-	path = chunk_path(o, number);
-	job.pid = ctf_compress_start(path, o->options.compression);
+	job.pid = ctf_compress_start(d->chunk, how);
 	if (job.pid > 0)
 		vector_push(&d->compressing, job);
-	free(path);
 }
 
 /* Names in a directory, three levels deep at most, no links followed. */
@@ -226,8 +218,8 @@ static int chunk(struct ctf_sink *sink, u32 number)
 	if (!faccessat(d->root, name, F_OK, AT_SYMLINK_NOFOLLOW))
 		return -EEXIST;
 	if (d->chunk >= 0) {
-		close(d->chunk);
 		compress_chunk(d, number - 1);
+		close(d->chunk);
 	}
 	d->chunk = -1;
 	if (o->options.keep_chunks && number > o->options.keep_chunks) {
@@ -244,12 +236,8 @@ static int close_(struct ctf_sink *sink)
 	const struct ctf_output *o = sink->output;
 	int rc = 0;
 
-	if (o->options.compression != CTF_PLAIN && d->chunk >= 0) {
-		char *path = o->chunk ? chunk_path(o, o->chunk) : xstrdup(o->options.directory);
-
-		rc = ctf_compress(path, o->options.compression);
-		free(path);
-	}
+	if (o->options.compression != CTF_PLAIN && d->chunk >= 0)
+		rc = ctf_compress(d->chunk, o->options.compression);
 	jobs_reap(d, true);
 	if (d->failed && !rc)
 		rc = -EIO;

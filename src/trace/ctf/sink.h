@@ -88,8 +88,8 @@ int ctf_carried_sink(struct ctf_output *o); /* carried.c */
 /* One name in a directory: letters, digits, '.', '-', '_', not first '.', at most 63 bytes. */
 bool ctf_name_is_plain(const char *name);
 /* Compresses every file of the directory tree in a process of its own: pid or -errno. */
-int ctf_compress_start(const char *path, enum ctf_compression how);
+int ctf_compress_start(int directory, enum ctf_compression how);
 /* The same at once; 0 or -errno. */
-int ctf_compress(const char *path, enum ctf_compression how);
+int ctf_compress(int directory, enum ctf_compression how);
 
 #endif

@@ -163,11 +163,27 @@ static void metadata_set(struct ctf_trace *t, struct ctf_metadata *m, u64 size)
 	clock_set(t);
 }
 
+static size_t plain_length(const char *path)
+{
+	return strlen(path) - (str_ends(path, ".zst")  ? strlen(".zst")
+			       : str_ends(path, ".gz") ? strlen(".gz")
+						       : 0);
+}
+
+/*
+ * As it is or compressed: both are there for a moment, and stay if the recorder is killed then. In
+ * the order of names, the plain one comes first.
+ */
 static bool known_stream(const struct ctf_set *set, const char *path)
 {
-	for (size_t i = 0; i < set->streams.len; i++)
-		if (str_eq(set->streams.items[i]->path, path))
+	const size_t n = plain_length(path);
+
+	for (size_t i = 0; i < set->streams.len; i++) {
+		const char *const known = set->streams.items[i]->path;
+
+		if (plain_length(known) == n && !memcmp(known, path, n))
 			return true;
+	}
 	return false;
 }
 

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/dat/pack.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
 
+#include "base/new_file.h"
 #include "base/recording_file.h"
 #include "trace/dat/head.h"
 
 #define COPY_BYTES ((size_t)64 << 10)
 #define ALIGN_MOST ((u32)1 << 20)
 
-/* The new file, which has no name yet where the file system can do that. */
 struct packing {
-	int from, directory; /* the caller's */
-	struct recording_file to; /* in the directory; no name: it has none */
+	int from; /* the caller's, as that of the new file */
+	struct recording_file to;
 	u64 at;
 	u8 *some; /* of what is copied */
 };
@@ -49,59 +47,6 @@ int dat_pack_check(const struct dat_pack_plan *p, size_t n, u64 written)
 		left -= r->size;
 	}
 	return p->head_at > INT64_MAX - p->head_size ? -EBADMSG : 0;
-}
-
-/* ---- the new file ---- */
-
-static char *name_meanwhile(void)
-{
-	return xasprintf(".pantrace-%d.dat", (int)getpid());
-}
-
-static int packing_open(struct packing *p)
-{
-	p->to.fd = openat(p->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (p->to.fd >= 0)
-		return 0;
-	p->to.name = name_meanwhile();
-	p->to.fd = openat(p->directory, p->to.name,
-			  O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600);
-	if (p->to.fd >= 0)
-		return 0;
-	free(p->to.name);
-	p->to.name = NULL;
-	return -errno;
-}
-
-/* It takes the place of the first file. */
-static int packing_rename(struct packing *p, const char *name)
-{
-	char self[40];
-
-	if (!p->to.name) {
-		char *const meanwhile = name_meanwhile();
-
-		snprintf(self, sizeof(self), "/proc/self/fd/%d", p->to.fd);
-		if (linkat(AT_FDCWD, self, p->directory, meanwhile, AT_SYMLINK_FOLLOW)) {
-			const int err = -errno;
-
-			free(meanwhile);
-			return err;
-		}
-		p->to.name = meanwhile;
-	}
-	if (renameat(p->directory, p->to.name, p->directory, name))
-		return -errno;
-	free(p->to.name);
-	p->to.name = NULL;
-	return 0;
-}
-
-static void packing_close(struct packing *p)
-{
-	if (p->to.name)
-		unlinkat(p->directory, p->to.name, 0);
-	recording_file_close(&p->to);
 }
 
 /* ---- copying ---- */
@@ -180,14 +125,14 @@ int dat_pack_into(int from, int to, const void *head, const struct dat_pack_plan
 int dat_pack(int from, int directory, const char *name, const void *head,
 	     const struct dat_pack_plan *plan, u64 *ret_size)
 {
-	struct packing p = {.directory = directory, .to = RECORDING_FILE_NONE};
-	int err = packing_open(&p);
+	struct new_file f;
+	int err = new_file_open_at(&f, directory, name, 0600);
 
 	*ret_size = 0;
 	if (!err)
-		err = dat_pack_into(from, p.to.fd, head, plan, ret_size);
+		err = dat_pack_into(from, f.fd, head, plan, ret_size);
 	if (!err)
-		err = packing_rename(&p, name);
-	packing_close(&p);
+		err = new_file_keep(&f);
+	new_file_drop(&f);
 	return err;
 }
