@@ -34,9 +34,19 @@ if command -v trace-cmd >/dev/null; then
 	is $? 0 "our agent with trace-cmd record -A" || cat out err agent.err
 	is "$(both_see host.dat host-1.dat)" 20 "trace-cmd report opens both as one"
 	is "$(pantrace report host-1.dat 2>/dev/null | grep -c 'filename=/bin/busybox')" 10 "and we do its part"
+	# it hears of its end while its recorder begins: that one waits for a file of the kernel that says nothing
+	mkfifo says-nothing
+	mount --bind says-nothing /proc/meminfo
+	trace-cmd record -o host.dat -e sched:sched_process_exec -A 1:824 -e sched:sched_process_exec sleep 1 >out 2>err &
+	host=$!
+	until_true eval '[ $(grep -c "a host is there" agent.err) = 2 ]'
+	usleep 500000
 	kill $agent
 	wait $agent
-	is $? 0 "that agent ends"
+	is "$? $(grep -c 'the host of trace-cmd' agent.err)" "0 0" "that agent ends at once"
+	kill $host 2>/dev/null
+	wait $host
+	umount /proc/meminfo
 else
 	skip "trace-cmd's agent" "no trace-cmd"
 fi

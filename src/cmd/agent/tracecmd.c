@@ -50,6 +50,8 @@ struct host {
 
 static void gone_wrong(const char *what, int err)
 {
+	if (err == -ECANCELED)
+		return;
 	complain("agent", "the host of trace-cmd: %s: %s", what,
 		 err == -EPROTO ? "this is none of its messages" : strerror(-err));
 }
@@ -215,13 +217,15 @@ static int listen_anywhere(u32 *ret_port)
 static int take_connection(const struct host *h, int *fd)
 {
 	const u64 until = clock_now_ms(CLOCK_MONOTONIC) + ANSWER_MS;
-	struct pollfd p = {.fd = *fd, .events = POLLIN};
+	struct pollfd fds[] = {{*fd, POLLIN, 0}, {h->control.stop, POLLIN, 0}};
 	struct sockaddr_vm peer = {0};
 	socklen_t size = sizeof(peer);
 	int found = -1;
 
 	while (found < 0 && clock_now_ms(CLOCK_MONOTONIC) < until) {
-		if (clock_poll(&p, 1, 100) == 1)
+		if (clock_poll(fds, ARRAY_SIZE(fds), 100) > 0 && fds[1].revents)
+			return -ECANCELED;
+		if (fds[0].revents)
 			found = accept4(*fd, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC);
 		if (found >= 0 && peer.svm_cid != h->peer) {
 			close(found);
@@ -243,11 +247,13 @@ static int wait_until_begun(struct host *h)
 
 	while (!h->has_begun && h->recorder.frames >= 0) {
 		struct pollfd fds[] = {{h->recorder.frames, POLLIN, 0},
-				       {h->recorder.messages, POLLIN, 0}};
+				       {h->recorder.messages, POLLIN, 0},
+				       {h->control.stop, POLLIN, 0}};
 
 		if (clock_now_ms(CLOCK_MONOTONIC) > until)
 			return -ETIMEDOUT;
-		clock_poll(fds, ARRAY_SIZE(fds), 1000);
+		if (clock_poll(fds, ARRAY_SIZE(fds), 1000) > 0 && fds[2].revents)
+			break;
 		if (fds[1].revents && (n = read(h->recorder.messages, text, sizeof(text))) > 0)
 			fwrite(text, 1, (size_t)n, stderr);
 		if (fds[0].revents)
@@ -279,7 +285,7 @@ static int answer(struct host *h)
 		if (h->cpus[i].fd < 0)
 			return h->cpus[i].fd;
 	}
-	return tracecmd_response_write(h->control.fd, &r);
+	return tracecmd_response_write(&h->control, &r);
 }
 
 /* The head without the places of the CPUs: they are the host's own. */
@@ -289,9 +295,9 @@ static int send_head(struct host *h)
 	int err = 0;
 
 	for (size_t at = 0; at < n && !err; at += TRACECMD_DATA_MOST)
-		err = tracecmd_write(h->control.fd, TRACECMD_SEND_DATA, NULL, h->head.data + at,
+		err = tracecmd_write(&h->control, TRACECMD_SEND_DATA, NULL, h->head.data + at,
 				     MIN(n - at, (size_t)TRACECMD_DATA_MOST));
-	return err ?: tracecmd_write(h->control.fd, TRACECMD_FIN_DATA, NULL, NULL, 0);
+	return err ?: tracecmd_write(&h->control, TRACECMD_FIN_DATA, NULL, NULL, 0);
 }
 
 static int take_connections(struct host *h)
@@ -346,28 +352,27 @@ static void hear_messages(struct host *h)
 	}
 }
 
-/* False: it has gone. */
-static bool hear_host(struct host *h)
+static int hear_host(struct host *h)
 {
 	struct tracecmd_message m;
 	const int err = tracecmd_read(&h->control, ANSWER_MS, &m);
 
 	if (!err && m.type == TRACECMD_CLOSE)
 		agent_recorder_stop(&h->recorder);
-	return !err;
+	return err ? -EPIPE : 0;
 }
 
-/* Until everything that was recorded is sent. False: the host has gone, or stop is readable. */
-static bool pump(struct host *h, int stop)
+/* Until everything that was recorded is sent. 0; -EPIPE: the host has gone; -ECANCELED. */
+static int pump(struct host *h)
 {
 	struct pollfd *const fds = xreallocarray(NULL, h->count + 4, sizeof(*fds));
-	bool is_there = true;
+	int err = 0;
 
-	while (is_there && (h->recorder.frames >= 0 || h->recorder.messages >= 0 || waiting(h))) {
+	while (!err && (h->recorder.frames >= 0 || h->recorder.messages >= 0 || waiting(h))) {
 		const bool full = waiting(h) >= WAITING_MOST;
 
 		fds[0] = (struct pollfd){h->control.fd, POLLIN, 0};
-		fds[1] = (struct pollfd){stop, POLLIN, 0};
+		fds[1] = (struct pollfd){h->control.stop, POLLIN, 0};
 		fds[2] = (struct pollfd){full ? -1 : h->recorder.frames, POLLIN, 0};
 		fds[3] = (struct pollfd){h->recorder.messages, POLLIN, 0};
 		for (u32 i = 0; i < h->count; i++)
@@ -375,9 +380,9 @@ static bool pump(struct host *h, int stop)
 						     POLLOUT, 0};
 		clock_poll(fds, h->count + 4, -1);
 		if (fds[0].revents)
-			is_there = hear_host(h);
+			err = hear_host(h);
 		if (fds[1].revents)
-			is_there = false;
+			err = -ECANCELED;
 		if (fds[2].revents)
 			hear_recorder(h);
 		if (fds[3].revents)
@@ -387,7 +392,7 @@ static bool pump(struct host *h, int stop)
 				push(&h->cpus[i]);
 	}
 	free(fds);
-	return is_there;
+	return err;
 }
 
 /* ---- the conversation ---- */
@@ -407,18 +412,16 @@ static int open_all(struct host *h, bool *ret_is_compared)
  * It is the host that goes: trace-cmd compares clocks once more after CLOSE, and dies of SIGPIPE if
  * it cannot.
  */
-static void finish(struct host *h, int stop)
+static void finish(struct host *h)
 {
-	struct pollfd fds[] = {{h->control.fd, POLLIN, 0}, {stop, POLLIN, 0}};
 	struct tracecmd_message m;
 
 	agent_recorder_end(&h->recorder);
 	for (u32 i = 0; i < h->count; i++)
 		if (h->cpus[i].fd >= 0)
 			shutdown(h->cpus[i].fd, SHUT_WR);
-	tracecmd_write(h->control.fd, TRACECMD_CLOSE_RESP, NULL, NULL, 0);
-	while (clock_poll(fds, ARRAY_SIZE(fds), END_MS) > 0 && !fds[1].revents &&
-	       !tracecmd_read(&h->control, ANSWER_MS, &m))
+	tracecmd_write(&h->control, TRACECMD_CLOSE_RESP, NULL, NULL, 0);
+	while (!tracecmd_read(&h->control, END_MS, &m))
 		;
 }
 
@@ -439,26 +442,26 @@ static void release(struct host *h)
 void agent_converse_tracecmd(int fd, u32 peer, int stop, bool quiet)
 {
 	struct host *const h = xzalloc(sizeof(*h)); /* as large as its messages */
-	bool is_compared = false, is_whole = false;
+	bool is_compared = false;
 	int err;
 
 	*h = (struct host){.peer = peer,
-			   .control.fd = fd,
-			   .clock.fd = -1,
+			   .control = {.fd = fd, .stop = stop},
+			   .clock = {.fd = -1, .stop = stop},
 			   .recorder = {.frames = -1, .messages = -1},
 			   .head = STRBUF_INIT};
 	agent_in_init(&h->frames, NULL, NULL);
 	err = begin(h);
 	if (!err) {
 		err = open_all(h, &is_compared);
-		if (err && err != -ECANCELED)
+		if (err)
 			gone_wrong("it is not recorded for it", err);
-		is_whole = !err && pump(h, stop);
+		err = err ?: pump(h);
 	}
-	if (is_whole) {
-		finish(h, stop);
+	if (!err) {
+		finish(h);
 	} else if (h->recorder.pid) {
-		if (!quiet && h->has_begun)
+		if (!quiet && h->has_begun && err == -EPIPE)
 			complain("agent", "the host has gone: its recording ends");
 		agent_recorder_abandon(&h->recorder);
 	}

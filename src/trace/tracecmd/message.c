@@ -58,6 +58,15 @@ int tracecmd_parse(const void *bytes, size_t n, struct tracecmd_message *ret, si
 	return 1;
 }
 
+/* 0; -ETIMEDOUT; -ECANCELED: it is to stop. */
+static int wait_for(const struct tracecmd_stream *s, short events, int ms)
+{
+	struct pollfd fds[] = {{s->fd, events, 0}, {s->stop ?: -1, POLLIN, 0}};
+	const int n = clock_poll(fds, ARRAY_SIZE(fds), ms);
+
+	return n <= 0 ? -ETIMEDOUT : fds[1].revents ? -ECANCELED : 0;
+}
+
 int tracecmd_read(struct tracecmd_stream *s, int wait_ms, struct tracecmd_message *ret)
 {
 	const u64 until = clock_now_ms(CLOCK_MONOTONIC) + (u64)wait_ms;
@@ -68,12 +77,12 @@ int tracecmd_read(struct tracecmd_stream *s, int wait_ms, struct tracecmd_messag
 	memmove(s->bytes, s->bytes + s->taken, s->used);
 	s->taken = 0;
 	while (!(rc = tracecmd_parse(s->bytes, s->used, ret, &s->taken))) {
-		struct pollfd p = {.fd = s->fd, .events = POLLIN};
 		const u64 now = clock_now_ms(CLOCK_MONOTONIC);
 		ssize_t n;
 
-		if (now >= until || clock_poll(&p, 1, (int)(until - now)) <= 0)
-			return -ETIMEDOUT;
+		rc = now < until ? wait_for(s, POLLIN, (int)(until - now)) : -ETIMEDOUT;
+		if (rc)
+			return rc;
 		n = recv(s->fd, s->bytes + s->used, sizeof(s->bytes) - s->used, MSG_DONTWAIT);
 		if (!n)
 			return -EPIPE;
@@ -86,26 +95,25 @@ int tracecmd_read(struct tracecmd_stream *s, int wait_ms, struct tracecmd_messag
 	return MIN(rc, 0);
 }
 
-static int send_all(int fd, const char *data, size_t n)
+static int send_all(const struct tracecmd_stream *s, const char *data, size_t n)
 {
-	while (n) {
-		struct pollfd p = {.fd = fd, .events = POLLOUT};
-		const ssize_t sent = send(fd, data, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	int err = 0;
 
-		if (sent < 0 && errno == EAGAIN) {
-			if (clock_poll(&p, 1, TAKE_MS) <= 0)
-				return -ETIMEDOUT;
-		} else if (sent < 0 && errno != EINTR) {
-			return -errno;
-		}
+	while (n && !err) {
+		const ssize_t sent = send(s->fd, data, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (sent < 0 && errno == EAGAIN)
+			err = wait_for(s, POLLOUT, TAKE_MS);
+		else if (sent < 0 && errno != EINTR)
+			err = -errno;
 		data += MAX(sent, 0);
 		n -= (size_t)MAX(sent, 0);
 	}
-	return 0;
+	return err;
 }
 
-int tracecmd_write(int fd, enum tracecmd_type type, const struct strbuf *head, const void *data,
-		   size_t size)
+int tracecmd_write(const struct tracecmd_stream *s, enum tracecmd_type type,
+		   const struct strbuf *head, const void *data, size_t size)
 {
 	const size_t head_size = head ? head->len : 0;
 	struct strbuf all = STRBUF_INIT;
@@ -119,7 +127,7 @@ int tracecmd_write(int fd, enum tracecmd_type type, const struct strbuf *head, c
 	if (head)
 		strbuf_add(&all, head->data, head_size);
 	strbuf_add(&all, data, size);
-	err = send_all(fd, all.data, all.len);
+	err = send_all(s, all.data, all.len);
 	strbuf_release(&all);
 	return err;
 }
@@ -163,7 +171,7 @@ void tracecmd_request_release(struct tracecmd_request *r)
 	vector_free(&r->ways);
 }
 
-int tracecmd_request_write(int fd, char *const *words, size_t count)
+int tracecmd_request_write(const struct tracecmd_stream *s, char *const *words, size_t count)
 {
 	static const char ways[] = TRACECMD_PTP "\0"; /* with the NUL of the literal */
 	struct strbuf head = STRBUF_INIT, data = STRBUF_INIT, texts = STRBUF_INIT;
@@ -181,7 +189,7 @@ int tracecmd_request_write(int fd, char *const *words, size_t count)
 	tracecmd_put32(&data, TRACECMD_WAYS);
 	tracecmd_put32(&data, sizeof(ways));
 	strbuf_add(&data, ways, sizeof(ways));
-	err = tracecmd_write(fd, TRACECMD_TRACE_REQ, &head, data.data, data.len);
+	err = tracecmd_write(s, TRACECMD_TRACE_REQ, &head, data.data, data.len);
 	strbuf_release(&head);
 	strbuf_release(&data);
 	strbuf_release(&texts);
@@ -217,7 +225,7 @@ int tracecmd_response_parse(const struct tracecmd_message *m, struct tracecmd_re
 	return 0;
 }
 
-int tracecmd_response_write(int fd, const struct tracecmd_response *r)
+int tracecmd_response_write(const struct tracecmd_stream *s, const struct tracecmd_response *r)
 {
 	struct strbuf head = STRBUF_INIT, ports = STRBUF_INIT;
 	char way[TRACECMD_WAY_SIZE] = "";
@@ -234,7 +242,7 @@ int tracecmd_response_write(int fd, const struct tracecmd_response *r)
 		strbuf_addf(&ports, "%u", r->ports[i]);
 		strbuf_addch(&ports, '\0');
 	}
-	err = tracecmd_write(fd, TRACECMD_TRACE_RESP, &head, ports.data, ports.len);
+	err = tracecmd_write(s, TRACECMD_TRACE_RESP, &head, ports.data, ports.len);
 	strbuf_release(&head);
 	strbuf_release(&ports);
 	return err;
@@ -255,7 +263,8 @@ int tracecmd_sync_parse(const struct tracecmd_message *m, const char *way, u32 *
 	return 0;
 }
 
-int tracecmd_sync_write(int fd, const char *way, u32 number, const void *data, size_t size)
+int tracecmd_sync_write(const struct tracecmd_stream *s, const char *way, u32 number,
+			const void *data, size_t size)
 {
 	struct strbuf head = STRBUF_INIT;
 	char name[TRACECMD_WAY_SIZE] = "";
@@ -264,7 +273,7 @@ int tracecmd_sync_write(int fd, const char *way, u32 number, const void *data, s
 	memcpy(name, way, strnlen(way, sizeof(name)));
 	strbuf_add(&head, name, sizeof(name));
 	tracecmd_put32(&head, number);
-	err = tracecmd_write(fd, TRACECMD_TIME_SYNC, &head, data, size);
+	err = tracecmd_write(s, TRACECMD_TIME_SYNC, &head, data, size);
 	strbuf_release(&head);
 	return err;
 }

@@ -19,6 +19,7 @@ struct tracecmd_message {
 /* Messages of a connection. */
 struct tracecmd_stream {
 	int fd; /* the caller's; -1 = none */
+	int stop; /* the caller's: when it can be read, nothing is waited for; 0 = none */
 	u8 bytes[TRACECMD_MESSAGE_MOST];
 	size_t used, taken; /* taken: the message that was returned last */
 };
@@ -27,15 +28,15 @@ struct tracecmd_stream {
 int tracecmd_parse(const void *bytes, size_t n, struct tracecmd_message *ret, size_t *ret_size);
 /*
  * Waits for the next one, which stays valid until the next call. 0; -ETIMEDOUT; -EPIPE: the end;
- * -EPROTO; another -errno.
+ * -EPROTO; -ECANCELED: stop can be read; another -errno.
  */
 int tracecmd_read(struct tracecmd_stream *s, int wait_ms, struct tracecmd_message *ret);
 /*
  * Waits until it is sent: at once, or each part would wait for the other end. 0 or -errno:
- * -ETIMEDOUT: the other end takes nothing.
+ * -ETIMEDOUT: the other end takes nothing; -ECANCELED as above.
  */
-int tracecmd_write(int fd, enum tracecmd_type type, const struct strbuf *head, const void *data,
-		   size_t size);
+int tracecmd_write(const struct tracecmd_stream *s, enum tracecmd_type type,
+		   const struct strbuf *head, const void *data, size_t size);
 
 /* ---- what they hold ---- */
 
@@ -52,7 +53,7 @@ struct tracecmd_request {
 int tracecmd_request_parse(const struct tracecmd_message *m, struct tracecmd_request *ret);
 void tracecmd_request_release(struct tracecmd_request *r);
 /* 0 or -errno; -E2BIG: one message cannot hold the words. */
-int tracecmd_request_write(int fd, char *const *words, size_t count);
+int tracecmd_request_write(const struct tracecmd_stream *s, char *const *words, size_t count);
 
 #define TRACECMD_CPUS_MOST 1024u /* with their ports in one message */
 
@@ -65,10 +66,11 @@ struct tracecmd_response {
 
 /* 0 or -EPROTO. */
 int tracecmd_response_parse(const struct tracecmd_message *m, struct tracecmd_response *ret);
-int tracecmd_response_write(int fd, const struct tracecmd_response *r);
+int tracecmd_response_write(const struct tracecmd_stream *s, const struct tracecmd_response *r);
 
 /* A message of clocks: 0, its number in *ret_number; -EPROTO: it is none of this way. */
 int tracecmd_sync_parse(const struct tracecmd_message *m, const char *way, u32 *ret_number);
-int tracecmd_sync_write(int fd, const char *way, u32 number, const void *data, size_t size);
+int tracecmd_sync_write(const struct tracecmd_stream *s, const char *way, u32 number,
+			const void *data, size_t size);
 
 #endif

@@ -57,7 +57,7 @@ static void refuse(struct stand_in *s, const struct diag *d)
 {
 	struct strbuf text = STRBUF_INIT;
 
-	tracecmd_write(s->control.fd, TRACECMD_CLOSE, NULL, NULL, 0);
+	tracecmd_write(&s->control, TRACECMD_CLOSE, NULL, NULL, 0);
 	for (size_t i = 0; i < d->messages.len; i++)
 		strbuf_addf(&text, "%s%s", i ? "; " : "", d->messages.items[i].text);
 	tell(s, AGENT_REFUSED, text.data);
@@ -137,7 +137,7 @@ static void end_clock(struct stand_in *s)
 	pthread_cond_signal(&s->change);
 	pthread_mutex_unlock(&s->lock);
 	pthread_join(s->clock, NULL);
-	tracecmd_sync_write(s->sync.fd, TRACECMD_NO_WAY, TRACECMD_STOP, NULL, 0);
+	tracecmd_sync_write(&s->sync, TRACECMD_NO_WAY, TRACECMD_STOP, NULL, 0);
 	shutdown(s->sync.fd, SHUT_RDWR);
 }
 
@@ -146,7 +146,7 @@ static void end_clock(struct stand_in *s)
 static void ask(struct stand_in *s, struct diag *d)
 {
 	struct tracecmd_message m;
-	int err = tracecmd_request_write(s->control.fd, s->asked->words, s->asked->count);
+	int err = tracecmd_request_write(&s->control, s->asked->words, s->asked->count);
 
 	if (!err)
 		err = tracecmd_read(&s->control, ANSWER_MS, &m);
@@ -226,7 +226,7 @@ static void stop(struct stand_in *s)
 {
 	end_clock(s);
 	tracecmd_received_expect_end(s->received, false);
-	tracecmd_write(s->control.fd, TRACECMD_CLOSE, NULL, NULL, 0);
+	tracecmd_write(&s->control, TRACECMD_CLOSE, NULL, NULL, 0);
 }
 
 /* False: it has gone. */
@@ -320,7 +320,7 @@ static void converse(const struct tracecmd_asked *asked, int host)
 	if (s.received && s.has_ended && tracecmd_received_has_ended(s.received))
 		finish(&s);
 	else /* nobody takes it: the agent ends its recording */
-		tracecmd_write(s.control.fd, TRACECMD_CLOSE, NULL, NULL, 0);
+		tracecmd_write(&s.control, TRACECMD_CLOSE, NULL, NULL, 0);
 }
 
 /* ---- the process ---- */

@@ -50,7 +50,7 @@ static int answer_probes(struct tracecmd_stream *s, struct probes *p, u32 *ret_s
 	for (u32 i = 0; !err; i++) {
 		p->received[i] = clock_now_ns(CLOCK_MONOTONIC);
 		p->count = i;
-		err = tracecmd_sync_write(s->fd, TRACECMD_PTP, number, m.data, m.size)
+		err = tracecmd_sync_write(s, TRACECMD_PTP, number, m.data, m.size)
 			      ?: next(s, &m, &number);
 		if (!err && number == TRACECMD_END)
 			break;
@@ -83,7 +83,7 @@ static int send_results(struct tracecmd_stream *s, const struct probes *p, u32 s
 		tracecmd_put64(&data, i == chosen ? p->received[i] : 0);
 		tracecmd_put32(&data, i);
 	}
-	err = tracecmd_sync_write(s->fd, TRACECMD_PTP, TRACECMD_RESULTS, data.data, data.len);
+	err = tracecmd_sync_write(s, TRACECMD_PTP, TRACECMD_RESULTS, data.data, data.len);
 	strbuf_release(&data);
 	return err;
 }
@@ -108,7 +108,7 @@ int tracecmd_compare(struct tracecmd_stream *s, struct tracecmd_moment *ret)
 	struct tracecmd_message m;
 	struct probes p = {0};
 	u32 series, number, chosen;
-	int err = tracecmd_sync_write(s->fd, TRACECMD_NO_WAY, TRACECMD_COMPARE, &cpu, sizeof(cpu));
+	int err = tracecmd_sync_write(s, TRACECMD_NO_WAY, TRACECMD_COMPARE, &cpu, sizeof(cpu));
 
 	if (!err)
 		err = answer_probes(s, &p, &series);
@@ -141,7 +141,7 @@ static int send_probe(struct tracecmd_stream *s, u32 i, struct own_probe *ret)
 	int err;
 
 	ret->sent_ns = clock_now_ns(CLOCK_MONOTONIC);
-	err = tracecmd_sync_write(s->fd, TRACECMD_PTP, TRACECMD_PROBE, &big, sizeof(big))
+	err = tracecmd_sync_write(s, TRACECMD_PTP, TRACECMD_PROBE, &big, sizeof(big))
 		      ?: next(s, &m, &number);
 	ret->back_ns = clock_now_ns(CLOCK_MONOTONIC);
 	return err ?: is_probe(&m, number, i) ? 0 : -EPROTO;
@@ -171,7 +171,7 @@ static int send_offset(struct tracecmd_stream *s, const struct own_probe *probes
 	}
 	tracecmd_put64(&data, middle);
 	tracecmd_put64(&data, offset);
-	err = err ?: tracecmd_sync_write(s->fd, TRACECMD_PTP, TRACECMD_OFFSET, data.data, data.len);
+	err = err ?: tracecmd_sync_write(s, TRACECMD_PTP, TRACECMD_OFFSET, data.data, data.len);
 	strbuf_release(&data);
 	return err;
 }
@@ -183,12 +183,12 @@ static int be_compared_once(struct tracecmd_stream *s, u32 series)
 	struct own_probe probes[TRACECMD_PROBES];
 	struct tracecmd_message m;
 	u32 number;
-	int err = tracecmd_sync_write(s->fd, TRACECMD_PTP, TRACECMD_BEGIN, begin, sizeof(begin))
+	int err = tracecmd_sync_write(s, TRACECMD_PTP, TRACECMD_BEGIN, begin, sizeof(begin))
 			  ?: next(s, &m, &number);
 
 	for (u32 i = 0; i < TRACECMD_PROBES && !err; i++)
 		err = send_probe(s, i + 1, &probes[i]);
-	err = err ?: tracecmd_sync_write(s->fd, TRACECMD_PTP, TRACECMD_END, NULL, 0);
+	err = err ?: tracecmd_sync_write(s, TRACECMD_PTP, TRACECMD_END, NULL, 0);
 	return err ?: send_offset(s, probes);
 }
 
