@@ -19,11 +19,11 @@ KEYS = {'Enter': 13, 'Escape': 27, 'Backspace': 8, 'ArrowUp': 38, 'ArrowDown': 4
 
 
 class Browser:
-    def __init__(self, dark=False, width=1200, height=900):
+    def __init__(self, dark=False, width=1200, height=900, flags=()):
         self.profile = tempfile.mkdtemp(prefix='pantrace-test.')
         to_read, self.to = os.pipe()
         self.answers, from_write = os.pipe()
-        flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run', '--remote-debugging-pipe',
+        flags = [*flags, '--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run', '--remote-debugging-pipe',
                  '--disable-background-networking', '--disable-dev-shm-usage', '--user-data-dir=' + self.profile,
                  f'--window-size={width},{height}']
         if dark:
