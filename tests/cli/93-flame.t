@@ -15,7 +15,7 @@ C
 gcc -g w.c -o w
 for recording in a 'b more'; do
 	set -- $recording
-	perf_record -F 2000 -e cpu-clock:u -g -o "$1.data" -- ./w $2
+	perf record -q -F 2000 -e cpu-clock:u -g -o "$1.data" -- ./w $2 >/dev/null 2>&1
 done
 # The samples in which FUNCTION stands: FILE FUNCTION
 samples()
@@ -155,7 +155,7 @@ run flame --text --offcpu -- ./nap
 away=$(printf '%s\n' "$out" | awk '$3 == "all" { print $2 }')
 [ "$rc" = 0 ] && [ "${away:-0}" -ge 500000000 ]
 ok "--offcpu: a hundred naps of 5 ms are 500 ms at least ($away)"
-perf_record -a -m 8M -e sched:sched_switch -g -o switch.data -- ./nap
+perf record -q -a -m 8M -e sched:sched_switch -g -o switch.data -- ./nap >/dev/null 2>&1
 run flame --text --offcpu -w 'comm == "nap"' switch.data
 like "$rc $(echo $out)" "^0 Off-CPU time of switch.data.* ns FRAME.* main" "--offcpu of a recording of perf"
 ours=$(printf '%s\n' "$out" | awk '$3 == "all" { print $2 }')

@@ -7,9 +7,9 @@ need_root
 command -v perf >/dev/null || { echo "1..0 # SKIP no perf"; exit 0; }
 cd "$work" || exit 1
 
-perf_record -e sched:sched_switch -g -o both.data sleep 0.1
-perf_record -F 997 -e cpu-clock -g -o stacks.data sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'
-perf_record -e kmem:kmalloc -o plain.data ls /
+perf record -q -e sched:sched_switch -g -o both.data sleep 0.1 >/dev/null 2>&1
+perf record -q -F 997 -e cpu-clock -g -o stacks.data sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done' >/dev/null 2>&1
+perf record -q -e kmem:kmalloc -o plain.data ls / >/dev/null 2>&1
 run view -o sched.html both.data
 is "$rc $(grep -c '<title>Time line: both.data' sched.html)" "0 1" "switches: a time line"
 like "$err" 'it also has stacks: `pantrace flame`' "what else there is, is said"

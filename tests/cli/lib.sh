@@ -16,29 +16,6 @@ need_root()
 	exit 0
 }
 
-# perf 6.1 aborts now and then when it looks for the build-ids of what runs beside it: once more then
-if command -v perf >/dev/null; then
-	perf()
-	{
-		local code=0 _
-		for _ in 1 2 3 4 5; do
-			command perf "$@" && return
-			code=$?
-			[ $code = 134 ] || break
-		done
-		return $code
-	}
-fi
-
-# perf record, again where it died: it aborts while somebody else on the machine records mappings with their build-ids
-perf_record()
-{
-	local try
-	for try in $(seq 60); do
-		perf record -q "$@" >/dev/null 2>&1 && return
-	done
-}
-
 # run ARGS...: stdout in $out, stderr in $err, code in $rc
 run()
 {

@@ -24,9 +24,6 @@ def switch(text):
 
 
 def record(*words):
-    """perf record, again where it died: it aborts while somebody else on the machine records mappings with their build-ids."""
-    for _ in range(60):
-        r = subprocess.run(['perf', 'record', '-q', *words], capture_output=True, text=True, errors='replace')
-        if r.returncode == 0:
-            return
-    raise RuntimeError(f'perf record: {r.returncode}: {r.stderr}')
+    r = subprocess.run(['perf', 'record', '-q', *words], capture_output=True, text=True, errors='replace')
+    if r.returncode:
+        raise RuntimeError(f'perf record: {r.returncode}: {r.stderr}')
