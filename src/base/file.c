@@ -97,6 +97,20 @@ bool file_raise_limit(void)
 	return !setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+int read_all_at(int fd, void *to, size_t n, u64 at)
+{
+	for (size_t done = 0; done < n;) {
+		const ssize_t got = pread(fd, (u8 *)to + done, n - done, (off_t)(at + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -EIO;
+		done += (size_t)got;
+	}
+	return 0;
+}
+
 int write_all(int fd, const void *data, size_t len)
 {
 	const char *p = data;

@@ -22,6 +22,8 @@ bool file_raise_limit(void);
  * Returns -errno.
  */
 int directory_make(int at, const char *name);
+/* Reads n bytes from this place; restarts on EINTR. 0 or -errno; -EIO: the file is shorter. */
+int read_all_at(int fd, void *to, size_t n, u64 at);
 /* Writes the whole buffer; restarts on EINTR. Returns 0 or -errno. */
 int write_all(int fd, const void *data, size_t len);
 

@@ -98,16 +98,9 @@ static bool is_read(const struct file_image *i, u64 block)
 
 static int read_all(struct file_image *i, u64 from, u64 to)
 {
-	while (from < to) {
-		const ssize_t n = pread(i->fd, i->data + from, to - from, (off_t)(i->base + from));
+	const int err = read_all_at(i->fd, i->data + from, to - from, i->base + from);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -ESTALE;
-		from += (u64)n;
-	}
-	return 0;
+	return err == -EIO ? -ESTALE : err;
 }
 
 /* Blocks [first, end), none of which was read. */

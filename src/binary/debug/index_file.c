@@ -73,21 +73,13 @@ static int open_folder(bool create)
 static int read_all(int fd, size_t len, u8 **ret)
 {
 	u8 *data = xmalloc(len + 1);
-	size_t n = 0;
+	const int err = read_all_at(fd, data, len, 0);
 
-	while (n < len) {
-		const ssize_t got = pread(fd, data + n, len - n, (off_t)n);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0) {
-			free(data);
-			return got ? -errno : -ESTALE;
-		}
-		n += (size_t)got;
-	}
-	*ret = data;
-	return 0;
+	if (err)
+		free(data);
+	else
+		*ret = data;
+	return err;
 }
 
 int index_load(const struct index_identity *of, u8 **ret, size_t *ret_len)

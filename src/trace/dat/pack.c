@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/new_file.h"
 #include "base/recording_file.h"
 #include "trace/dat/head.h"
@@ -51,20 +52,6 @@ int dat_pack_check(const struct dat_pack_plan *p, size_t n, u64 written)
 
 /* ---- copying ---- */
 
-static int read_exactly(int fd, void *to, size_t n, u64 at)
-{
-	for (size_t done = 0; done < n;) {
-		const ssize_t got = pread(fd, (u8 *)to + done, n - done, (off_t)(at + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -EIO;
-		done += (size_t)got;
-	}
-	return 0;
-}
-
 /* So much from there, behind what is there. */
 static int copy(struct packing *p, u64 begin, u64 size)
 {
@@ -76,7 +63,7 @@ static int copy(struct packing *p, u64 begin, u64 size)
 
 		if (n <= 0) { /* not everywhere */
 			n = (ssize_t)MIN(size - done, (u64)COPY_BYTES);
-			err = read_exactly(p->from, p->some, (size_t)n, begin + done);
+			err = read_all_at(p->from, p->some, (size_t)n, begin + done);
 			if (!err)
 				err = recording_file_write(&p->to, p->some, (size_t)n, p->at);
 		}

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/foreign.h"
 #include "trace/ftrace/blk_text.h"
 
@@ -14,22 +15,14 @@
 
 bool trace_dat_read_into(struct trace_dat *t, u64 offset, void *to, u64 n)
 {
-	u64 done = 0;
-	ssize_t got;
+	const int err = t->was_cut ? -EIO : read_all_at(t->fd, to, n, offset);
 
-	while (done < n && !t->was_cut) {
-		got = pread(t->fd, (u8 *)to + done, n - done, (off_t)(offset + done));
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got > 0) {
-			done += (u64)got;
-			continue;
-		}
-		t->was_cut = true;
+	if (err && !t->was_cut)
 		diag_error(t->diag, NO_SPAN, "%s: %s", t->path,
-			   got ? strerror(errno) : "the file was cut short while it was read");
-	}
-	return done == n;
+			   err == -EIO ? "the file was cut short while it was read"
+				       : strerror(-err));
+	t->was_cut |= err != 0;
+	return !err;
 }
 
 u8 *trace_dat_read(struct trace_dat *t, u64 offset, u64 n)

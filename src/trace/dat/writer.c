@@ -201,16 +201,7 @@ int dat_writer_fd(const struct dat_writer *w)
 
 int dat_writer_read(const struct dat_writer *w, u64 at, void *to, size_t n)
 {
-	for (size_t done = 0; done < n;) {
-		const ssize_t got = pread(w->reader, (u8 *)to + done, n - done, (off_t)(at + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -EIO;
-		done += (size_t)got;
-	}
-	return 0;
+	return read_all_at(w->reader, to, n, at);
 }
 
 u64 dat_writer_place(const struct dat_writer *w, u32 i, u64 *ret_room)

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/foreign.h"
 #include "trace/perf/internal.h"
 
@@ -28,24 +29,17 @@ int perf_damaged(struct perf_data *p, const char *what)
 u8 *perf_read(struct perf_data *p, u64 offset, u64 size)
 {
 	u8 *data;
-	size_t done = 0;
 
 	if (size > PERF_SECTION_MAX || offset > p->size || size > p->size - offset) {
 		perf_damaged(p, "a part of it lies beyond its end");
 		return NULL;
 	}
 	data = xmalloc(size + 1);
-	while (done < size) {
-		const ssize_t n = pread(p->fd, data + done, size - done, (off_t)(offset + done));
-
-		if (n <= 0 && !(n < 0 && errno == EINTR)) {
-			perf_damaged(p, "the file was cut short while it was read");
-			free(data);
-			return NULL;
-		}
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return data;
+	if (!read_all_at(p->fd, data, size, offset))
+		return data;
+	perf_damaged(p, "the file was cut short while it was read");
+	free(data);
+	return NULL;
 }
 
 static int read_attrs(struct perf_data *p, u64 attr_size, u64 offset, u64 size)

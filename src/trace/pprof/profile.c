@@ -9,46 +9,15 @@
 #include "base/foreign.h"
 #include "base/hashmap.h"
 #include "base/strbuf.h"
+#include "trace/pprof/fields.h"
 #include "trace/recording.h"
 
 #define SIZE_MOST  (256u << 20) /* bytes of an unpacked profile */
 #define DEPTH_MOST 65536 /* frames of a stack */
 #define CHUNK	   (256u << 10)
 
-/* Fields of profile.proto. */
-enum {
-	PROFILE_TYPE = 1,
-	PROFILE_SAMPLE = 2,
-	PROFILE_MAPPING = 3,
-	PROFILE_LOCATION = 4,
-	PROFILE_FUNCTION = 5,
-	PROFILE_STRING = 6,
-	PROFILE_PARTS, /* each of these may come many times, as messages or strings */
-	PROFILE_PERIOD_TYPE = 11,
-	PROFILE_DEFAULT_TYPE = 14,
-	TYPE_NAME = 1,
-	TYPE_UNIT = 2,
-	SAMPLE_LOCATION = 1,
-	SAMPLE_VALUE = 2,
-	SAMPLE_LABEL = 3,
-	LABEL_KEY = 1,
-	LABEL_TEXT = 2,
-	LABEL_NUMBER = 3,
-	MAPPING_ID = 1,
-	MAPPING_BEGIN = 2,
-	MAPPING_OFFSET = 4,
-	MAPPING_FILE = 5,
-	MAPPING_BUILD_ID = 6,
-	LOCATION_ID = 1,
-	LOCATION_MAPPING = 2,
-	LOCATION_ADDRESS = 3,
-	LOCATION_LINE = 4,
-	LINE_FUNCTION = 1,
-	FUNCTION_ID = 1,
-	FUNCTION_NAME = 2,
-	FUNCTION_SYSTEM_NAME = 3,
-	NUMBERS = 8 /* no number that is read has a greater field */
-};
+#define PROFILE_PARTS 7 /* fields below may come many times, as messages or strings */
+#define NUMBERS	      8 /* no number that is read has a greater field */
 
 /* Where a message or a string lies in the profile. */
 struct part {

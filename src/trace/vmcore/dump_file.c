@@ -8,26 +8,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/foreign.h"
 #include "trace/vmcore/dump_internal.h"
 
 #define FLAT_MAGIC	"makedumpfile"
 #define FLAT_HEAD	4096u
 #define FLAT_CHUNKS_MAX (1u << 24)
-
-static int read_at(int fd, u64 at, void *to, size_t n)
-{
-	for (size_t done = 0; done < n;) {
-		const ssize_t got = pread(fd, (u8 *)to + done, n - done, (off_t)(at + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -EIO;
-		done += (size_t)got;
-	}
-	return 0;
-}
 
 static int by_place(const void *a, const void *b)
 {
@@ -68,7 +55,7 @@ static int read_chunks(struct dump_file *f, u64 len)
 	for (u32 n = 0; n < FLAT_CHUNKS_MAX && len > at && len - at >= 16; n++) {
 		struct dump_chunk c;
 		u64 head[2];
-		const int err = read_at(f->fd, at, head, sizeof(head));
+		const int err = read_all_at(f->fd, head, sizeof(head), at);
 
 		if (err)
 			return err;
@@ -97,7 +84,7 @@ int dump_file_open(struct dump_file *f, const char *path)
 	if (f->size < FLAT_HEAD) /* less than the head of any dump */
 		err = -EMEDIUMTYPE;
 	else
-		err = read_at(f->fd, 0, magic, sizeof(magic));
+		err = read_all_at(f->fd, magic, sizeof(magic), 0);
 	f->is_flat = !err && !memcmp(magic, FLAT_MAGIC, sizeof(magic));
 	if (f->is_flat)
 		err = read_chunks(f, f->size);
@@ -138,8 +125,8 @@ static int read_flat(const struct dump_file *f, u64 at, u8 *to, size_t n)
 	for (i -= i > 0; i < f->chunks.len && f->chunks.items[i].at < at + n; i++) {
 		const struct dump_chunk *const c = &f->chunks.items[i];
 		const u64 from = MAX(at, c->at), end = MIN(at + n, c->at + c->size);
-		const int err = from < end ? read_at(f->fd, c->from + (from - c->at),
-						     to + (from - at), end - from)
+		const int err = from < end ? read_all_at(f->fd, to + (from - at), end - from,
+							 c->from + (from - c->at))
 					   : 0;
 
 		if (err)
@@ -152,7 +139,7 @@ int dump_file_read(const struct dump_file *f, u64 at, void *to, size_t n)
 {
 	if (at > f->size || n > f->size - at)
 		return -EINVAL;
-	return f->is_flat ? read_flat(f, at, to, n) : read_at(f->fd, at, to, n);
+	return f->is_flat ? read_flat(f, at, to, n) : read_all_at(f->fd, to, n, at);
 }
 
 int dump_file_copy(const struct dump_file *f, u64 at, u64 n, u64 most, char **ret)

@@ -4,43 +4,9 @@
  * addresses in files with build-ids, so that others can look up symbols. The thread's name is a
  * label. It is written at the end, as its strings are numbered.
  */
+#include "trace/pprof/fields.h"
 #include "trace/writers/protobuf.h"
 #include "trace/writers/writer.h"
-
-/* Fields of profile.proto. */
-enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE = 2,
-	PROFILE_MAPPING = 3,
-	PROFILE_LOCATION = 4,
-	PROFILE_FUNCTION = 5,
-	PROFILE_STRING = 6,
-	PROFILE_TIME = 9,
-	PROFILE_DURATION = 10,
-	PROFILE_PERIOD_TYPE = 11,
-	PROFILE_PERIOD = 12,
-	VALUE_TYPE = 1,
-	VALUE_UNIT = 2,
-	SAMPLE_LOCATIONS = 1,
-	SAMPLE_VALUES = 2,
-	SAMPLE_LABEL = 3,
-	LABEL_KEY = 1,
-	LABEL_TEXT = 2,
-	MAPPING_ID = 1,
-	MAPPING_END = 3,
-	MAPPING_FILE = 5,
-	MAPPING_BUILD_ID = 6,
-	MAPPING_HAS_FUNCTIONS = 7,
-	LOCATION_ID = 1,
-	LOCATION_MAPPING = 2,
-	LOCATION_ADDRESS = 3,
-	LOCATION_LINE = 4,
-	LINE_FUNCTION = 1,
-	FUNCTION_ID = 1,
-	FUNCTION_NAME = 2,
-	FUNCTION_SYSTEM_NAME = 3,
-	FUNCTION_FILE = 4,
-};
 
 struct pprof_writer {
 	struct trace_writer writer;
@@ -178,8 +144,8 @@ static void add_samples(const struct stacks *s, u32 label, struct strbuf *out)
 		locations.len = 0;
 		for (size_t k = e.depth; k--;)
 			vector_push(&locations, e.frames[k] + 1);
-		protobuf_packed(out, SAMPLE_LOCATIONS, locations.items, locations.len);
-		protobuf_packed(out, SAMPLE_VALUES, (const u64[]){e.count.samples, e.count.weight},
+		protobuf_packed(out, SAMPLE_LOCATION, locations.items, locations.len);
+		protobuf_packed(out, SAMPLE_VALUE, (const u64[]){e.count.samples, e.count.weight},
 				s->is_sampled ? 2 : 1);
 		part = protobuf_begin(out, SAMPLE_LABEL);
 		protobuf_u64(out, LABEL_KEY, label);
@@ -194,8 +160,8 @@ static void add_type(struct strbuf *out, u32 field, u32 type, u32 unit)
 {
 	const size_t begin = protobuf_begin(out, field);
 
-	protobuf_u64(out, VALUE_TYPE, type);
-	protobuf_u64(out, VALUE_UNIT, unit);
+	protobuf_u64(out, TYPE_NAME, type);
+	protobuf_u64(out, TYPE_UNIT, unit);
 	protobuf_end(out, begin);
 }
 
@@ -209,9 +175,9 @@ static void pprof_end(struct trace_writer *w)
 	const u32 kind = text_id(s, s->kind ?: "samples"),
 		  unit = text_id(s, *weight ? weight : "count"), label = text_id(s, "comm");
 
-	add_type(out, PROFILE_SAMPLE_TYPE, text_id(s, "samples"), text_id(s, "count"));
+	add_type(out, PROFILE_TYPE, text_id(s, "samples"), text_id(s, "count"));
 	if (s->is_sampled) {
-		add_type(out, PROFILE_SAMPLE_TYPE, kind, unit);
+		add_type(out, PROFILE_TYPE, kind, unit);
 		add_type(out, PROFILE_PERIOD_TYPE, kind, unit);
 		protobuf_u64(out, PROFILE_PERIOD, p->period);
 	}
