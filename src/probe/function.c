@@ -196,6 +196,39 @@ bool function_module_matches(const char *glob, const char *module)
 	return !glob || glob_match(glob, module && *module ? module : "vmlinux");
 }
 
+struct in_module {
+	const char *module, *name;
+	struct kernel_function *found;
+	u32 count;
+};
+
+static int find_in_module(void *arg, const struct kernel_function *f)
+{
+	struct in_module *q = arg;
+
+	if (function_module_matches(q->module, f->module) && str_eq(f->name, q->name)) {
+		*q->found = *f;
+		q->count++;
+	}
+	return 0;
+}
+
+u32 function_in_module(struct probe_env *env, const char *module, const char *name,
+		       struct kernel_function *ret)
+{
+	struct in_module q = {.module = module, .name = name, .found = ret};
+
+	ksyms_each_function(kernel_ksyms(env->kernel), name, find_in_module, &q);
+	return q.count;
+}
+
+const char *function_module(struct probe_env *env, const char *name)
+{
+	struct kernel_function f;
+
+	return function_in_module(env, NULL, name, &f) == 1 ? f.module : NULL;
+}
+
 int function_check_module(struct probe_env *env, const struct probe_request *r, const char *module)
 {
 	char path[256];

@@ -40,6 +40,14 @@ bool function_is_traceable_once(struct probe_env *env, const char *name);
  * Else 0.
  */
 int function_check_unique(struct probe_env *env, const struct probe_request *r, const char *name);
+/* The module that has the function; NULL: the kernel itself has, or several or none. */
+const char *function_module(struct probe_env *env, const char *name);
+/*
+ * How many functions of modules that match have exactly this name; module NULL = any. *ret is the
+ * last of them.
+ */
+u32 function_in_module(struct probe_env *env, const char *module, const char *name,
+		       struct kernel_function *ret);
 /* Is the module loaded (or "vmlinux", or a wildcard)? Else a diagnostic, -ENOENT. */
 int function_check_module(struct probe_env *env, const struct probe_request *r, const char *module);
 /* The blacklist, asked before the kernel is: 0, or -EINVAL with a diagnostic. */

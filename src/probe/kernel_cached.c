@@ -66,9 +66,9 @@ static void gather(struct gather *g, const struct cache_entries *e)
 }
 
 /* 0, -ENOENT, or -errno with a diagnostic. */
-static int read_cache(struct probe_env *env, struct gather *g)
+static int read_cache(struct probe_env *env, const char *module, struct gather *g)
 {
-	char *id = kernel_build_id();
+	char *id = module ? module_build_id(module) : kernel_build_id();
 	struct cache_entries e = {0};
 	struct probe_cache *cache;
 	struct cached_file file;
@@ -89,15 +89,38 @@ static int read_cache(struct probe_env *env, struct gather *g)
 	return err;
 }
 
-/* "vfs_read+351", and "_text+7047664", which is resolved if the kernel's addresses are known. */
-static int offer(struct probe_env *env, const struct probe_request *r, struct cached_place *p,
-		 kernel_line_fn fn, void *arg)
+/* Where the function begins; the kernel looks up others by name. */
+static int find_entry(struct probe_env *env, const struct probe_request *r,
+		      struct kernel_image *image, struct elf_symbol *s, u64 *into)
 {
-	struct kernel_image image = {.fetched = arena_strdup(env->arena, p->fetched.data)};
-	char *plus = strchr(p->place, '+');
-	struct elf_symbol s = {.name = p->place};
+	const u64 begin =
+		str_eq(s->name, "_text") ? kernel_symbol_address(env->kernel, "_text") : 0;
+	struct kernel_function f = {0};
 	struct kernel_symbol found;
-	u64 into = 0, begin;
+
+	if (begin && kernel_symbol_at(env->kernel, begin + *into, &found)) {
+		*into -= found.address - begin;
+		image->entry = found.address;
+		s->name = found.name;
+	} else if (image->module && function_in_module(env, image->module, s->name, &f) == 1) {
+		image->entry = f.address;
+	}
+	return image->entry ? 0 : function_check_unique(env, r, s->name);
+}
+
+/*
+ * "vfs_read+351", "ext4:ext4_iget+20", and "_text+7047664", which is resolved if the kernel's
+ * addresses are known.
+ */
+static int offer(struct probe_env *env, const struct probe_request *r, const char *module,
+		 struct cached_place *p, kernel_line_fn fn, void *arg)
+{
+	struct kernel_image image = {.module = module,
+				     .fetched = arena_strdup(env->arena, p->fetched.data)};
+	char *const colon = module ? strchr(p->place, ':') : NULL;
+	char *plus = strchr(p->place, '+');
+	struct elf_symbol s = {.name = colon ? colon + 1 : p->place};
+	u64 into = 0;
 	int err;
 
 	if (plus && !probe_parse_number(plus + 1, &into)) {
@@ -107,23 +130,18 @@ static int offer(struct probe_env *env, const struct probe_request *r, struct ca
 	}
 	if (plus)
 		*plus = '\0';
-	begin = str_eq(p->place, "_text") ? kernel_symbol_address(env->kernel, "_text") : 0;
-	if (begin && kernel_symbol_at(env->kernel, begin + into, &found)) {
-		into -= found.address - begin;
-		image.entry = found.address;
-		s.name = found.name;
-	}
-	err = image.entry ? 0 : function_check_unique(env, r, s.name);
+	err = find_entry(env, r, &image, &s, &into);
 	if (!err)
 		err = function_check_blacklist(env, r->span, s.name);
 	return err ? err : fn(arg, &image, &(struct debug_point){0}, &s, into);
 }
 
 int kernel_cached_each(struct probe_env *env, const struct probe_request *r,
-		       const struct kernel_line *line, kernel_line_fn fn, void *arg)
+		       const struct kernel_line *line, const char *module, kernel_line_fn fn,
+		       void *arg)
 {
 	struct gather g = {.line = line};
-	int err = read_cache(env, &g);
+	int err = read_cache(env, module, &g);
 
 	if (!err && !g.places.len)
 		err = -ENOENT;
@@ -131,7 +149,7 @@ int kernel_cached_each(struct probe_env *env, const struct probe_request *r,
 		struct cached_place *p = &g.places.items[i];
 
 		if (!err)
-			err = offer(env, r, p, fn, arg);
+			err = offer(env, r, module, p, fn, arg);
 		strbuf_release(&p->fetched);
 		free(p->place);
 	}
@@ -139,14 +157,15 @@ int kernel_cached_each(struct probe_env *env, const struct probe_request *r,
 	return err;
 }
 
-struct probe_place *kernel_cached_place(struct probe_env *env, const char *fetched)
+struct probe_place *kernel_cached_place(struct probe_env *env, const struct kernel_image *image)
 {
 	struct arena *const arena = &env->types->arena;
 	struct probe_place *const place = arena_new(arena, struct probe_place);
 	const struct probe_variable **end = &place->all;
-	char *text = arena_strdup(arena, fetched), *word, *rest;
+	char *text = arena_strdup(arena, image->fetched), *word, *rest;
 
-	place->is_kernel = place->all_read = true;
+	place->kernel = image;
+	place->all_read = true;
 	for (word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
 		struct probe_variable *v = arena_new(arena, struct probe_variable);
 

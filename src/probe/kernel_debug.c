@@ -141,8 +141,7 @@ const char *module_name(struct arena *arena, const char *given)
 	return name;
 }
 
-/* Of a module that is loaded; malloc'ed. NULL: it is not, or nobody may know. */
-static char *module_build_id(const char *name)
+char *module_build_id(const char *name)
 {
 	char *path = xasprintf("/sys/module/%s/notes/.note.gnu.build-id", name);
 	char *id = build_id_in(path);

@@ -19,6 +19,8 @@ char *kernel_debug_file(const char *debug_path);
 
 /* "snd_hda" of "snd-hda" and "/lib/modules/6.1.0/kernel/snd-hda.ko.xz": the kernel's name. */
 const char *module_name(struct arena *arena, const char *given);
+/* Its build-id, malloc'ed. NULL: it is not loaded, or nobody may know. */
+char *module_build_id(const char *name);
 /* Is the module that is loaded of this build? Also true if none is, or nobody can tell. */
 bool module_is_build(const char *name, const char *build_id);
 /*

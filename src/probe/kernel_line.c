@@ -1,66 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/kernel_line.h"
 
-#include "binary/debug/lines.h"
 #include "kernel/symbols/ksyms.h"
 #include "probe/function.h"
 #include "probe/kernel_cached.h"
 #include "probe/kernel_debug.h"
-#include "probe/user.h"
-
-static int no_debug_info(struct probe_env *env, struct span at)
-{
-	diag_error(env->diag, at,
-		   "the debug information of this kernel is not installed: its lines and "
-		   "variables are not known");
-	diag_hint(env->diag,
-		  "install the package of its debug symbols (linux-image-...-dbg, "
-		  "kernel-debuginfo), or name their place by --debuginfo DIR; or copy "
-		  "~/.debug from a machine that has them, where probes at these lines were "
-		  "put into the cache (probe --cache, -n)");
-	return -ENODATA;
-}
-
-/* NULL = there is none. */
-static struct elf_file *find_image(struct probe_env *env, struct span at)
-{
-	struct probe_cache *const c = probe_cache_of(env);
-	char *path;
-
-	if (!c->kernel_image_tried) {
-		c->kernel_image_tried = true;
-		path = kernel_debug_file(env->debug_path);
-		if (path && !user_open(env, at, path, false, &c->kernel_image))
-			elf_file_set_kernel(c->kernel_image);
-		free(path);
-	}
-	return c->kernel_image;
-}
-
-/* In memory and in its file the kernel is the same, but for where it begins. */
-static int find_slide(struct probe_env *env, struct span at, struct kernel_image *image)
-{
-	const u64 begin = kernel_symbol_address(env->kernel, "_text");
-	struct elf_symbol s;
-
-	image->slide = 0;
-	if (env->compile_only || env->list_only)
-		return 0;
-	if (begin && !elf_file_find_symbol(image->file, "_text", &s)) {
-		image->slide = begin - s.address;
-		return 0;
-	}
-	diag_error(env->diag, at, "the addresses of the kernel's functions cannot be read");
-	diag_hint(env->diag, "root reads them in /proc/kallsyms, unless kernel.kptr_restrict is 2");
-	diag_code(env->diag, EXIT_PRIVILEGE);
-	return -EACCES;
-}
-
-int kernel_image_open(struct probe_env *env, struct span at, struct kernel_image *ret)
-{
-	*ret = (struct kernel_image){.file = find_image(env, at)};
-	return ret->file ? find_slide(env, at, ret) : no_debug_info(env, at);
-}
 
 /* ---- [MODULE:]FUNCTION:LINE, [MODULE]@SOURCE:LINE ---- */
 
@@ -98,9 +42,34 @@ struct search {
 	void *arg;
 };
 
+/*
+ * Where the symbol begins in memory. Of a module the kernel must have the same symbol there: a
+ * probe in the wrong place would break its code.
+ */
+static int find_entry(struct search *q, const struct elf_symbol *s)
+{
+	struct kernel_image *const image = &q->image;
+	const char *why = kernel_image_locate(image, s->address, &image->entry);
+	struct kernel_symbol known;
+
+	if (!image->is_loaded) {
+		image->entry = 0;
+		return 0;
+	}
+	if (!why && image->module &&
+	    (!ksyms_at(kernel_ksyms(q->env->kernel), image->entry, KSYM_FIRST, &known) ||
+	     known.address != image->entry || !known.module ||
+	     !str_eq(known.module, image->module)))
+		why = "in memory the module has no such function";
+	if (!why)
+		return 0;
+	diag_error(q->env->diag, q->request->span, "%s cannot be probed: %s", s->name, why);
+	return -ENOENT;
+}
+
 static int found(void *arg, const struct debug_point *p)
 {
-	const struct search *q = arg;
+	struct search *q = arg;
 	struct elf_symbol s;
 	u64 into;
 	int err;
@@ -112,26 +81,39 @@ static int found(void *arg, const struct debug_point *p)
 		return -ENOENT;
 	}
 	err = function_check_blacklist(q->env, q->request->span, s.name);
+	if (!err)
+		err = find_entry(q, &s);
 	return err ? err : q->fn(q->arg, &q->image, p, &s, into);
+}
+
+/* Which module, by its name or by the function's; NULL: the kernel itself. */
+static int find_module(struct probe_env *env, const struct probe_request *r,
+		       const struct kernel_line *line, const char **ret)
+{
+	const char *const given = line->line.target;
+
+	*ret = *given || !line->function ? NULL : function_module(env, line->function);
+	if (!*given || str_eq(given, "vmlinux"))
+		return 0;
+	*ret = module_name(env->arena, given);
+	return env->compile_only ? 0 : function_check_module(env, r, *ret);
 }
 
 int kernel_line_each(struct probe_env *env, const struct probe_request *r,
 		     const struct kernel_line *line, kernel_line_fn fn, void *arg)
 {
-	const char *const module = line->line.target;
 	struct search q = {.env = env, .request = r, .fn = fn, .arg = arg};
-	int err;
+	const char *module;
+	int err = find_module(env, r, line, &module);
 
-	if (*module && !str_eq(module, "vmlinux")) {
-		diag_error(env->diag, r->span, "lines of the module %s are not known", module);
-		diag_hint(env->diag, "those of the kernel itself are; in a module a probe can be "
-				     "at FUNCTION+OFFSET");
-		return -EOPNOTSUPP;
-	}
-	err = find_image(env, r->span) ? -ENOENT : kernel_cached_each(env, r, line, fn, arg);
+	if (err)
+		return err;
+	err = kernel_image_file(env, r->span, module)
+		      ? -ENOENT
+		      : kernel_cached_each(env, r, line, module, fn, arg);
 	if (err != -ENOENT || env->diag->errors)
 		return err;
-	err = kernel_image_open(env, r->span, &q.image);
+	err = kernel_image_open(env, r->span, module, &q.image);
 	if (err)
 		return err;
 	return line->function ? function_line_each(env, r, q.image.file, line->function,

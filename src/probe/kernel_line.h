@@ -7,33 +7,20 @@
 #ifndef PANTRACE_PROBE_KERNEL_LINE_H
 #define PANTRACE_PROBE_KERNEL_LINE_H
 
+#include "probe/kernel_image.h"
 #include "probe/source_line.h"
-
-/* The kernel's file with debug information; in env->cache. */
-struct kernel_image {
-	struct elf_file *file; /* NULL: there is none, the cache has the place: */
-	u64 slide; /* an address in memory, less the one in the file */
-	u64 entry; /* where its function begins in memory; 0 = by name */
-	const char *fetched; /* " NAME=FETCH:TYPE ...": the variables that are known there */
-};
-
-/*
- * 0, or -errno with a diagnostic. Where nothing is attached (env->compile_only) the addresses in
- * memory need not be known: slide 0.
- */
-int kernel_image_open(struct probe_env *env, struct span at, struct kernel_image *ret);
 
 struct kernel_line {
 	const char *function; /* NULL: the line is of a file */
-	struct source_line line; /* target: the module, "" = the kernel itself */
+	/* target: the module; "" = the kernel itself, or the one that has the function */
+	struct source_line line;
 };
 /* Is it a line? 1, 0 = no, or -EINVAL with a diagnostic. */
 int kernel_line_parse(struct probe_env *env, const struct probe_request *r,
 		      struct kernel_line *ret);
 /*
  * Calls fn for each place: its address in the file, if there is one, and the symbol that it lies
- * behind (of the cache's, the name alone). 0, fn's
- * non-zero result, or -errno with a diagnostic.
+ * behind (of the cache's, the name alone). 0, fn's non-zero result, or -errno with a diagnostic.
  */
 typedef int (*kernel_line_fn)(void *arg, const struct kernel_image *image,
 			      const struct debug_point *p, const struct elf_symbol *s, u64 into);

@@ -149,36 +149,16 @@ static int check_offset(struct expand_arg *a, u64 offset)
 	return -EINVAL;
 }
 
-struct find_arg {
-	const struct expand_arg *a;
-	struct kernel_function found;
-	u32 count;
-};
-
-static int find_in_module(void *arg, const struct kernel_function *f)
-{
-	struct find_arg *find = arg;
-
-	if (function_module_matches(find->a->module, f->module)) {
-		find->found = *f;
-		find->count++;
-	}
-	return 0;
-}
-
 /* The kernel is told the address: it takes names of all modules for one. */
 static int expand_in_module(struct expand_arg *a, u64 offset)
 {
-	struct find_arg find = {.a = a};
+	struct kernel_function found = {.name = a->function, .module = a->module};
 
-	ksyms_each_function(kernel_ksyms(a->env->kernel), a->function, find_in_module, &find);
-	if (find.count > 1)
+	if (function_in_module(a->env, a->module, a->function, &found) > 1)
 		return function_check_unique(a->env, a->request, a->function);
-	if (!find.count)
-		find.found = (struct kernel_function){.name = a->function, .module = a->module};
-	if (find.found.module && str_eq(find.found.module, "vmlinux"))
-		find.found.module = NULL;
-	add_found(a, &find.found, offset);
+	if (found.module && str_eq(found.module, "vmlinux"))
+		found.module = NULL;
+	add_found(a, &found, offset);
 	return 0;
 }
 
@@ -236,14 +216,14 @@ static int add_statement(void *arg, const struct kernel_image *image, const stru
 {
 	struct expand_arg *a = arg;
 	struct kprobe_site *site;
-	struct probe_target *t = add(a, NULL, s->name, into, false);
+	struct probe_target *t = add(a, image->module, s->name, into, false);
 
 	t->name = a->request->text;
 	site = (struct kprobe_site *)t->private;
 	site->image = *image;
 	site->virtual = p->address;
 	site->scope = p->function ? arena_strdup(a->env->arena, p->function) : NULL;
-	site->entry = image->slide ? image->slide + p->address - into : image->entry;
+	site->entry = image->entry;
 	return 0;
 }
 
@@ -367,35 +347,50 @@ static bool has_partial_registers(struct probe_env *env)
 	return c->fprobe_is_partial;
 }
 
+/* A function that is known: the file, and its address there. False: not there, or another one. */
+static bool find_in_image(const struct probe_target *t, const struct kernel_image *image,
+			  u64 *ret_address)
+{
+	const u64 entry = ((const struct kprobe_site *)t->private)->entry;
+	struct elf_symbol s;
+	u64 in_memory;
+
+	if (elf_file_find_symbol(image->file, t->function, &s))
+		return false;
+	*ret_address = s.address + t->address;
+	return !image->is_loaded || !entry ||
+	       (!kernel_image_locate(image, s.address, &in_memory) && in_memory == entry);
+}
+
 /* vars: at a statement, and wherever else debug information knows the function. */
 static int describe_place(struct probe_env *env, const struct probe_target *t, struct span at,
 			  struct probe_context *ret)
 {
 	const struct kprobe_site *site = t->private;
-	struct kernel_image image = site->image;
+	const struct kernel_image *image = &site->image;
+	struct kernel_image *own;
 	u64 address = site->virtual;
-	struct elf_symbol s;
-	int err = 0;
+	int err;
 
-	if (site->is_address || site->is_wildcard || t->module)
+	if (site->is_address || site->is_wildcard)
 		return 0;
-	if (image.fetched) {
-		ret->place = kernel_cached_place(env, image.fetched);
+	if (image->fetched) {
+		ret->place = kernel_cached_place(env, image);
 		ret->layout_key =
-			arena_printf(env->arena, "%s vars@%s", ret->layout_key, image.fetched);
+			arena_printf(env->arena, "%s vars@%s", ret->layout_key, image->fetched);
 		return 0;
 	}
-	if (!image.file) {
-		err = kernel_image_open(env, at, &image);
-		if (err || elf_file_find_symbol(image.file, t->function, &s))
+	if (!image->file) {
+		image = own = arena_new(env->arena, struct kernel_image);
+		err = kernel_image_open(
+			env, at, t->module ? t->module : function_module(env, t->function), own);
+		if (err || !find_in_image(t, own, &address))
 			return err;
-		address = s.address + t->address;
 	}
 	ret->place = arena_new(env->arena, struct probe_place);
 	*ret->place = (struct probe_place){
-		.at = {image.file, address, site->scope ? site->scope : t->function},
-		.is_kernel = true,
-		.slide = image.slide};
+		.at = {image->file, address, site->scope ? site->scope : t->function},
+		.kernel = image};
 	ret->layout_key = arena_printf(env->arena, "%s vars@%" PRIx64, ret->layout_key, address);
 	return 0;
 }
@@ -573,7 +568,8 @@ static int each(const struct probe_listing *l)
 const struct probe_provider probe_kprobe = {
 	.name = "kprobe",
 	.aliases = {"k"},
-	.form = "kprobe:[MODULE:]FUNCTION[+OFFSET], kprobe:FUNCTION:LINE or kprobe@SOURCE:LINE",
+	.form = "kprobe:[MODULE:]FUNCTION[+OFFSET], kprobe:[MODULE:]FUNCTION:LINE or "
+		"kprobe:[MODULE]@SOURCE:LINE",
 	.doc = "entries of kernel functions, and places in them",
 	.needs = KERNEL_KPROBES,
 	.runs_in_reverse = true,

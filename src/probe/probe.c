@@ -60,6 +60,7 @@ void probe_env_release(struct probe_env *env)
 	user_event_release(c->user_session);
 	hashmap_release(&c->files);
 	hashmap_release(&c->types);
+	hashmap_release(&c->kernel_images);
 	for (size_t i = 0; i < c->programs.len; i++)
 		close(c->programs.items[i]);
 	vector_free(&c->programs);

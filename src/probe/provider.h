@@ -59,8 +59,8 @@ struct probe_cache {
 	bool syscalls_tried;
 	bool fprobe_tried, fprobe_is_partial; /* multi-links on kernel functions: kprobe.c */
 	bool raw_tried, raw_is_preemptible; /* raw tracepoints: tracepoint.c */
-	bool kernel_image_tried;
-	struct elf_file *kernel_image; /* of `files`; NULL = there is none: kernel_line.c */
+	/* module, "" = the kernel itself -> struct elf_file * of `files`: kernel_image.c */
+	struct hashmap kernel_images;
 	bool made_tried, has_made_events; /* of kprobe_events and others: probe_event.c */
 	struct probe_syscalls syscalls; /* number_offset 0: this kernel cannot */
 	void *user_session; /* user_event.c: of this run's user events */

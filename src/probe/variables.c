@@ -1,14 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/kernel_image.h"
 #include "probe/variables.h"
 
-/* In the kernel's file is only the copy from which those of the CPUs are made. */
-static bool is_per_cpu(const struct probe_place *p, const struct access *a)
+/* Where a static variable is; NULL, or the reason why it cannot be read. */
+static const char *locate(const struct probe_place *p, struct access_step *step)
 {
-	for (u32 i = 0; p->is_kernel && i < a->count; i++)
-		if (a->steps[i].op == ACCESS_STATIC &&
-		    elf_file_is_in_section(p->at.file, ".data..percpu", (u64)a->steps[i].value))
-			return true;
-	return false;
+	const char *reason;
+	u64 address;
+
+	/* In the kernel's file is only the copy from which those of the CPUs are made. */
+	if (elf_file_is_in_section(p->at.file, ".data..percpu", (u64)step->value))
+		return "every CPU has one of its own, and which is meant is not known";
+	reason = kernel_image_locate(p->kernel, (u64)step->value, &address);
+	step->value = (s64)address;
+	return reason;
+}
+
+static struct access in_memory(const struct probe_place *p, struct arena *arena,
+			       const struct access *a)
+{
+	struct access result = *a;
+	struct access_step *steps = NULL;
+
+	for (u32 i = 0; i < a->count; i++) {
+		const char *reason;
+
+		if (a->steps[i].op != ACCESS_STATIC)
+			continue;
+		if (!steps) {
+			steps = arena_new_array(arena, struct access_step, a->count);
+			memcpy(steps, a->steps, a->count * sizeof(*steps));
+			result.steps = steps;
+		}
+		reason = locate(p, &steps[i]);
+		if (reason)
+			return (struct access){.reason = reason};
+	}
+	return result;
 }
 
 static struct probe_variable *keep(struct probe_place *p, struct type_store *types,
@@ -17,9 +45,8 @@ static struct probe_variable *keep(struct probe_place *p, struct type_store *typ
 	struct probe_variable *n = arena_new(&types->arena, struct probe_variable);
 
 	n->is = *v;
-	if (is_per_cpu(p, &n->is.access))
-		n->is.access = (struct access){
-			.reason = "every CPU has one of its own, and which is meant is not known"};
+	if (p->kernel && p->at.file)
+		n->is.access = in_memory(p, &types->arena, &v->access);
 	n->location = debug_location(&types->arena, &n->is.access, v->type, p->at.address);
 	return n;
 }

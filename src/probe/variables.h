@@ -5,6 +5,8 @@
 
 #include "binary/debug/variable.h"
 
+struct kernel_image;
+
 struct probe_variable {
 	struct debug_variable is;
 	struct location location; /* LOCATION_NONE: its access says why */
@@ -15,11 +17,10 @@ struct probe_variable {
 struct probe_place {
 	struct debug_point at; /* file NULL: what is `known` is all (kernel_cached.h) */
 	/*
-	 * Of the kernel: an address in memory, less the one in the file. Programs are mapped
+	 * Of the kernel: addresses of static variables are those in memory. Programs are mapped
 	 * anywhere: there the probed instruction says it.
 	 */
-	bool is_kernel;
-	u64 slide;
+	const struct kernel_image *kernel;
 	const struct probe_variable *known; /* asked for by name */
 	/* All of the function, inner blocks first, those that are hidden or cannot be read, too. */
 	const struct probe_variable *all;

@@ -59,7 +59,7 @@ refused 'kprobe:vfs_plai:3 { print(1);' "knows no function 'vfs_plai'" "no such 
 refused 'kprobe@fs/none.c:3 { print(1);' "Unable to map 'fs/none.c:3' to address" "no such file"
 refused 'kprobe@fs/play.c:x { print(1);' "Invalid line number: 'x'" "no number"
 refused 'kretprobe:vfs_play:3 { print(1);' "Source code location not allowed" "a return at a line"
-refused 'kprobe:play:vfs_play:3 { print(1);' "lines of the module play are not known" "a module"
+refused 'kprobe:play:vfs_play:3 { print(1);' "the debug information of the module play is not installed" "a module"
 refused 'kprobe:vfs_play:0 { print(vars.nothing);' "No variable 'nothing' is visible here" "no such variable"
 refused 'kprobe:vfs_play:3 { print(args.sum);' "No parameter 'sum' is visible here" "no such parameter"
 refused 'kprobe:vfs_play:0 { print(vars.own);' "every CPU has one of its own" "a per-CPU variable"

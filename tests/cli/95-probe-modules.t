@@ -81,8 +81,17 @@ like "$out" '^p:probe/two_enter_L3 some_mod:two_enter\+[0-9]+ node=%' "  with th
 release=$(uname -r)
 mkdir -p "$work/debug/usr/lib/debug/lib/modules/$release/kernel/drivers/some"
 cp "$module" "$work/debug/usr/lib/debug/lib/modules/$release/kernel/drivers/some/some-mod.ko.debug"
-run -d ir --debuginfo "$work/debug" -e 'kprobe:some_mod:two_enter:3 { print(vars.many); }'
-unlike "$err" "is not installed" "a script finds the file"
+# A script reads what the definition says: many=%si:x64 id=+20(%di):x16.
+for place in some_mod:two_enter:3 some-mod@two.c:10; do
+	run -d ir --debuginfo "$work/debug" -e "kprobe:$place { @[vars.many, args.many] = vars.node->id; }"
+	is "$rc$err" 0 "a script at $place"
+	is "$(echo "$out" | grep -o 'load.u64 \[%[0-9]* + 1[01][0-9]\]\|add %[0-9]*, 20' | sed 's/%[0-9]*//' | tr '\n' ';')" "load.u64 [ + 112];add , 20;load.u64 [ + 104];load.u64 [ + 104];" "  has its variables"
+done
+run -d ir --debuginfo "$work/debug" -e 'kprobe:some_mod:nosuch:3 { exit(); }'
+is "$rc" 1 "a function that the module does not have"
+like "$err" "some-mod.ko.debug knows no function 'nosuch'" "  is said"
+run --debuginfo "$work/debug" -e 'kprobe:some_mod:two_enter:3 { exit(); }'
+like "$rc$err" "^[1-9].*(specified module some_mod in probe kprobe:some_mod:two_enter:3 is not loaded|kprobe cannot be used here)" "a module that is not loaded is not probed"
 out=$($pantrace probe -m no_such_module -D 'f $params' 2>&1)
 is "$?" 1 "a module without debug information"
 like "$out" "no module no_such_module is loaded, and its debug information is not installed" "is refused"

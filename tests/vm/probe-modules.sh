@@ -23,3 +23,32 @@ pantrace probe -q -d probe:asked
 is "$?" 0 "removed"
 pantrace probe -m virtio_blk -D 'virtio_queue_rq $params' >/tmp/out 2>/tmp/err
 like "$(cat /tmp/out)" '^p:probe/virtio_queue_rq virtio_blk:virtio_queue_rq\+0 hctx=%di:x64 bd=%si:x64$' "-D"
+# Scripts: 0 is the function's beginning, 17 `spin_lock_irqsave()`, behind which the request is queued.
+major=$(sed -n 's/^ *\([0-9]*\) virtblk$/\1/p' /proc/devices)
+begin pantrace -e '
+	kprobe:virtio_blk:virtio_queue_rq:0 /comm == "dd"/ { @entry[args.bd->rq->__data_len, args.bd == vars.bd] = count(); }
+	kprobe:virtio_blk:virtio_queue_rq:17 /comm == "dd"/ { @line[vars.req->__sector, vars.vbr == vars.req + 1, str(vars.vblk->disk->disk_name)] = count();
+		@static[vars.major, vars.virtblk_wq == *kaddr("virtblk_wq")] = count(); print(vars); }
+	kprobe:virtio_queue_rq:17 /comm == "dd"/ { @found[vars.status, args.bd->last] = count(); }
+	kprobe:virtio_blk:virtio_queue_rq /comm == "dd"/ { @function[vars.bd->rq->__data_len] = count(); }
+	kprobe:virtio_blk@drivers/block/virtio_blk.c:366 /comm == "dd"/ { @file[vars.req->__data_len] = count(); }'
+dd if=/dev/vda of=/dev/null bs=8192 skip=50000 count=2 iflag=direct 2>/dev/null
+end
+is "$rc$(cat /tmp/err)" "0Attached 5 probes" "lines of a module in scripts"
+is "$(grep '^@' /tmp/out | sort | tr '\n' ' ')" "@entry[8192, true]: 2 @file[8192]: 2 @found[0, true]: 2 @function[8192]: 2 @line[800000, true, vda]: 1 @line[800016, true, vda]: 1 @static[$major, true]: 2 " \
+	"variables, parameters and the module's own statics" || cat /tmp/out
+like "$(grep '^{' /tmp/out)" '\.notify = (false|0)' "print(vars)"
+pantrace -e 'kprobe:virtio_blk:virtio_blk_init:0 { exit(); }' >/tmp/out 2>/tmp/err
+is "$?" 1 "what ran when the module was loaded"
+like "$(cat /tmp/err)" 'virtio_blk_init cannot be probed: the memory was given back' "is gone, whoever has its memory now" || cat /tmp/err
+pantrace -e 'kprobe:ext4:ext4_iget:1 { exit(); }' >/tmp/out 2>/tmp/err
+like "$?$(cat /tmp/err)" '^1.*the debug information of the module ext4 is not installed' "a module without debug information" || cat /tmp/err
+export HOME=/tmp/home
+mkdir -p $HOME
+pantrace probe -q --cache -n -m virtio_blk -a 'virtio_queue_rq:17 len=req->__data_len status' 2>/tmp/err
+is "$?$(cat /tmp/err)" 0 "a definition for machines without debug information"
+umount /usr/lib/debug
+begin pantrace -e 'kprobe:virtio_blk:virtio_queue_rq:17 /comm == "dd"/ { @cached[vars.len, vars.status] = count(); }'
+dd if=/dev/vda of=/dev/null bs=8192 skip=50000 count=2 iflag=direct 2>/dev/null
+end
+is "$rc$(cat /tmp/err)$(grep '^@' /tmp/out)" "0Attached 1 probe@cached[8192, 0]: 2" "its line without debug information"

@@ -335,6 +335,20 @@ bool elf_file_is_in_section(const struct elf_file *f, const char *section, u64 a
 	return s && address >= s->address && address - s->address < s->size;
 }
 
+const char *elf_file_section_at(const struct elf_file *f, u64 address, u64 *ret_begin)
+{
+	for (u32 i = 1; i < f->section_count; i++) {
+		const struct elf_section *s = &f->sections[i];
+
+		if (s->flags & SHF_ALLOC && address >= s->address &&
+		    address - s->address < s->size) {
+			*ret_begin = s->address;
+			return s->name;
+		}
+	}
+	return NULL;
+}
+
 /* ---- build-id ---- */
 
 /* A run of notes: u32 name size, descriptor size, type; then both, each padded to 4 bytes. */

@@ -69,6 +69,8 @@ const char *elf_file_name_at(struct elf_file *f, u64 address);
 bool elf_file_symbol_at(struct elf_file *f, u64 address, struct elf_symbol *ret, u64 *ret_offset);
 /* Is a virtual address in the section of this name? */
 bool elf_file_is_in_section(const struct elf_file *f, const char *section, u64 address);
+/* The section of its memory that has the address, and where that begins; NULL = none. */
+const char *elf_file_section_at(const struct elf_file *f, u64 address, u64 *ret_begin);
 /* Virtual address <-> file offset through PT_LOAD, never through sections. 0 or -ENOENT. */
 int elf_file_offset(struct elf_file *f, u64 address, u64 *ret_offset);
 int elf_file_address(struct elf_file *f, u64 offset, u64 *ret_address);

@@ -18,16 +18,16 @@ static ir_reg read_at(struct lower *l, ir_reg address, s64 offset, u8 size, bool
 }
 
 /*
- * Where a virtual address of the file is in memory: of the kernel that is known; in this process it
- * is at the same distance from the probed instruction as in the file.
+ * Where a static variable is in memory: of the kernel that is known; in this process it is at the
+ * same distance from the probed instruction as in the file.
  */
 static ir_reg static_address(struct lower *l, const struct location *loc, s64 address)
 {
 	const s64 distance = (s64)((u64)address - loc->address);
 	const struct probe_place *place = l->unit->context.place;
 
-	if (place && place->is_kernel)
-		return ir_const(l->f, (s64)((u64)address + place->slide));
+	if (place && place->kernel)
+		return ir_const(l->f, address);
 	return lower_address(l, ir_load(l->f, lower_context(l), arch_ip_offset(), 8, false),
 			     distance);
 }
