@@ -30,13 +30,13 @@ s64 value_bit_field(const struct type_member *m, const void *record)
 	const u32 shift = m->bit_offset & 63, end = shift + m->bit_size;
 	u64 bits = 0;
 
-	/* As programs read it: no sign, and of packed structs up to nine bytes. */
+	/* Of packed structs up to nine bytes. */
 	for (u32 i = 0; i < MIN((end + 7) / 8, 8u); i++)
 		bits |= (u64)p[i] << (8 * i);
 	bits >>= shift;
 	if (end > 64)
 		bits |= (u64)p[8] << (64 - shift);
-	return widen(bits, m->bit_size, false);
+	return widen(bits, m->bit_size, m->type->is_signed);
 }
 
 void value_decimal(struct strbuf *out, s64 n, bool is_signed)
@@ -145,7 +145,8 @@ static void walk_members(struct member_walk *w, const struct type *t, const u8 *
 	p->members = p->nesting++ ? p->members : 0;
 	for (u32 i = 0; i < t->count && p->members++ < MAX_MEMBERS; i++) {
 		const struct type_member *m = &t->members[i];
-		struct type widened = *type_int(8, m->type->is_signed);
+		struct type widened =
+			*(m->type->kind == TYPE_ENUM ? m->type : type_int(8, m->type->is_signed));
 		s64 bits;
 
 		if (!fits(p, t, m))
@@ -157,6 +158,7 @@ static void walk_members(struct member_walk *w, const struct type *t, const u8 *
 		if (!m->name &&
 		    w->to.json) /* padding; there may be more of it, and names are unique */
 			continue;
+		widened.size = 8;
 		if (m->bit_size)
 			bits = value_bit_field(m, data);
 		add_member(w, m->name ? m->name : "", m->bit_size ? &widened : m->type,

@@ -63,4 +63,21 @@ if [ -x "$work/places" ]; then
 else
 	skip "usdt: global variables" "no sys/sdt.h"
 fi
+# Bit-fields have the sign of their type, whatever it is.
+cat >"$work/bits.c" <<'C'
+#include <stdio.h>
+enum sign { MINUS = -2, PLUS = 1 };
+struct bits { int five : 5, three : 3; unsigned four : 4; signed char narrow : 3; enum sign sign : 3; long wide : 40; int one : 1; };
+__attribute__((noinline)) int show(struct bits *b)
+{
+	return printf("%d %d %d %d %d %ld %d\n", b->five, b->three, b->four, b->narrow, b->sign, (long)b->wide, b->one);
+}
+int main(void) { return show(&(struct bits){-3, 2, 9, -2, MINUS, -5000000000, 1}) < 0; }
+C
+for flags in "-gdwarf-4" "-gdwarf-5"; do
+	gcc -O2 $flags -o "$work/bits" "$work/bits.c"
+	run -q -c "$work/bits" -e "uprobe:$work/bits:show { \$b = args.b; printf(\"%d %d %d %d %d %ld %d\n\", \$b->five, \$b->three, \$b->four, \$b->narrow, (int32)\$b->sign, \$b->wide, \$b->one); print(*\$b); }"
+	is "$(echo "$out" | grep -c -x -e "$("$work/bits")")" 2 "signs of bit-fields, $flags"
+	is "$(echo "$out" | grep '^{')" "{ .five = -3, .three = 2, .four = 9, .narrow = -2, .sign = MINUS, .wide = -5000000000, .one = -1 }" "  in print()"
+done
 done_testing

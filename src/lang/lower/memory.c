@@ -324,7 +324,7 @@ static ir_reg load_crossing_bits(struct lower *l, const struct value *v, u32 byt
 	return ir_binary(l->f, IR_OR, low, high);
 }
 
-/* Its bits as they are: the sign is not extended, as in bpftrace. */
+/* With the sign of its declared type, as in C. */
 static ir_reg load_bits(struct lower *l, const struct value *v, u32 size, struct span at)
 {
 	const u32 end = v->bit_offset + v->bit_size;
@@ -335,7 +335,8 @@ static ir_reg load_bits(struct lower *l, const struct value *v, u32 size, struct
 		r = load_crossing_bits(l, v, (end + 7) / 8);
 	else
 		r = ir_binary_imm(l->f, IR_SHR, load_scalar(l, v, size, false, at), v->bit_offset);
-	return ir_binary_imm(l->f, IR_SHR, ir_binary_imm(l->f, IR_SHL, r, keep), keep);
+	return ir_binary_imm(l->f, v->type->is_signed ? IR_SAR : IR_SHR,
+			     ir_binary_imm(l->f, IR_SHL, r, keep), keep);
 }
 
 ir_reg lower_to_register(struct lower *l, const struct value *v)
