@@ -63,7 +63,8 @@ static int find_entry(struct search *q, const struct elf_symbol *s)
 		why = "in memory the module has no such function";
 	if (!why)
 		return 0;
-	diag_error(q->env->diag, q->request->span, "%s cannot be probed: %s", s->name, why);
+	diag_error(q->env->diag, q->request->span, "%s cannot be probed: %s", q->request->text,
+		   why);
 	return -ENOENT;
 }
 

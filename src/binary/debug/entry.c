@@ -328,33 +328,6 @@ int debug_each_entry(struct elf_file *f, const char *name,
 
 /* ---- lines ---- */
 
-/* Is the code at the address the copy's own, not that of something inlined into it? */
-static bool is_innermost(struct elf_file *f, Dwarf_Die *unit, const Dwarf_Die *copy, u64 address,
-			 bool with_entries)
-{
-	Dwarf_Die *scopes;
-	const u32 n = debug_scopes_at(f, unit, address, with_entries, &scopes);
-	bool found = false;
-
-	for (u32 i = 0; i < n; i++) {
-		const int tag = dwarf_tag(&scopes[i]);
-
-		if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine)
-			continue;
-		found = scopes[i].addr == copy->addr;
-		break;
-	}
-	free(scopes);
-	return found;
-}
-
-/* Where a copy only begins, rows may be those of either. */
-static bool is_own(struct elf_file *f, Dwarf_Die *unit, const Dwarf_Die *copy, u64 address)
-{
-	return is_innermost(f, unit, copy, address, false) ||
-	       is_innermost(f, unit, copy, address, true);
-}
-
 /* A line may have no code but that of a function inlined there: the lowest address of it. */
 static void find_call(Dwarf_Die *copy, const char *file, u32 line, u32 depth, u64 *lowest)
 {
@@ -379,10 +352,56 @@ struct line_search {
 	struct elf_file *file;
 	Dwarf_Die *unit, *copy;
 	const char *source;
+	u32 begin; /* the line of the declaration */
 	u32 line;
 	u64 lowest; /* address of the line; UINT64_MAX = none yet */
 	u32 nearest; /* line behind it that has code; 0 = none yet */
 };
+
+/* At a copy's addresses, lines of functions around it may stand, which are declared behind it. */
+static bool is_of_caller(const struct line_search *q, Dwarf_Die *around, u32 n, u32 line)
+{
+	for (u32 i = 0; i < n; i++) {
+		const int tag = dwarf_tag(&around[i]);
+		const char *file;
+		int declared;
+
+		if ((tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine) ||
+		    dwarf_decl_line(&around[i], &declared) || declared <= (int)q->begin ||
+		    declared > (int)line)
+			continue;
+		file = debug_declared_in(&around[i]);
+		if (file && debug_path_ends_with(q->source, file))
+			return true;
+	}
+	return false;
+}
+
+/* Is the code at the address the copy's own, not that of something inlined into it? */
+static bool is_innermost(const struct line_search *q, u64 address, u32 line, bool with_entries)
+{
+	Dwarf_Die *scopes;
+	const u32 n = debug_scopes_at(q->file, q->unit, address, with_entries, &scopes);
+	bool found = false;
+
+	for (u32 i = 0; i < n; i++) {
+		const int tag = dwarf_tag(&scopes[i]);
+
+		if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine)
+			continue;
+		found = scopes[i].addr == q->copy->addr &&
+			!is_of_caller(q, scopes + i + 1, n - i - 1, line);
+		break;
+	}
+	free(scopes);
+	return found;
+}
+
+/* Where a copy only begins, rows may be those of either. */
+static bool is_own(const struct line_search *q, u64 address, u32 line)
+{
+	return is_innermost(q, address, line, false) || is_innermost(q, address, line, true);
+}
 
 static void look_at_row(struct line_search *q, Dwarf_Line *row, u64 address)
 {
@@ -397,8 +416,7 @@ static void look_at_row(struct line_search *q, Dwarf_Line *row, u64 address)
 	if ((u32)number == q->line ? address >= q->lowest : q->nearest && (u32)number >= q->nearest)
 		return;
 	file = dwarf_linesrc(row, NULL, NULL);
-	if (!file || !debug_path_ends_with(q->source, file) ||
-	    !is_own(q->file, q->unit, q->copy, address))
+	if (!file || !debug_path_ends_with(q->source, file) || !is_own(q, address, (u32)number))
 		return;
 	if ((u32)number == q->line)
 		q->lowest = address;
@@ -419,7 +437,8 @@ int debug_each_line_of(struct elf_file *f, const struct debug_entry *e, u32 line
 		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_nearest)
 {
 	Dwarf_Die die, unit, table;
-	struct line_search q = {f, &unit, &die, debug_entry_file(e), line, .lowest = UINT64_MAX};
+	struct line_search q = {
+		f, &unit, &die, debug_entry_file(e), e->line, line, .lowest = UINT64_MAX};
 	Dwarf_Addr base, start, end, address;
 	ptrdiff_t at = 0;
 	Dwarf_Lines *lines;

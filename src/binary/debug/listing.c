@@ -105,7 +105,10 @@ static void look_at_row(struct walk *w, Dwarf_Line *row, u64 address)
 	add(w, (u32)line, address);
 }
 
-/* libdw has the rows in the order of addresses. */
+/*
+ * libdw has the rows in the order of addresses. At the address where a copy is inlined the first of
+ * them is often the caller's.
+ */
 static void walk_rows(struct walk *w)
 {
 	Dwarf_Die table;
@@ -121,7 +124,7 @@ static void walk_rows(struct walk *w)
 		bool is_statement, is_end = false;
 		Dwarf_Addr address;
 
-		if (dwarf_lineaddr(row, &address) || address + 1 == taken ||
+		if (dwarf_lineaddr(row, &address) || (address + 1 == taken && !w->is_inlined) ||
 		    dwarf_linebeginstatement(row, &is_statement) || !is_statement ||
 		    dwarf_lineendsequence(row, &is_end) || is_end)
 			continue;

@@ -4,7 +4,7 @@
  *
  * A line counts if the first instruction of some statement of it has no other line: what is asked
  * for the line of that address gets this line. Where a function begins that is the line of its
- * declaration.
+ * declaration; in an inlined copy each line of it counts.
  */
 #ifndef PANTRACE_BINARY_DEBUG_LISTING_H
 #define PANTRACE_BINARY_DEBUG_LISTING_H
