@@ -106,6 +106,7 @@ echo 'namespace a { int f(int x) { return x; } } int main(int c, char **v) { ret
 g++ -g -O0 -o cpp cpp.cc
 is "$($pantrace probe -x cpp -F --demangle 'a::*')" "a::f(int)" "--demangle"
 is "$($pantrace probe -x cpp -F --no-demangle '_ZN*')" _ZN1a1fEi "--no-demangle"
+is "$($pantrace probe -k cpp -F --demangle-kernel 'a::*')" "a::f(int)" "--demangle-kernel"
 
 # another root
 mkdir -p root/opt

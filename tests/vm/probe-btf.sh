@@ -10,7 +10,7 @@ read_disk()
 
 is "$(pantrace probe -m loop -D 'loop_queue_rq $params')" 'p:probe/loop_queue_rq loop:loop_queue_rq+0 hctx=%di:x64 bd=%si:x64' "-D"
 is "$(pantrace probe -m loop -D 'loop_process_work lo->lo_number lo->lo_disk->disk_name:string' | sed 's/[0-9][0-9]*(/N(/g')" \
-	'p:probe/loop_process_work loop:loop_process_work+0 lo_number=+0(%dx):s32 disk_name_string=+N(+N(%dx)):string' "structs of the module itself"
+	'p:probe/loop_process_work loop:loop_process_work+0 lo_number=+N(%dx):s32 disk_name=+N(+N(%dx)):string' "structs of the module itself"
 pantrace probe -m loop 'asked=loop_queue_rq len=bd->rq->__data_len sector=bd->rq->__sector' 'worked=loop_process_work lo->lo_number name=lo->lo_disk->disk_name:string' 2>/tmp/err
 is "$?" 0 "they are added" || cat /tmp/err
 begin pantrace -e 'tracepoint:probe:asked /comm == "dd"/ { @asked[args.len, args.sector] = count(); } tracepoint:probe:worked { @worked[args.lo_number, str(args.name)] = count(); }'
@@ -20,7 +20,7 @@ is "$(grep '^@' /tmp/out | sort | sed 's/\(@worked.*\): .*/\1/' | tr '\n' ' ')" 
 pantrace probe -q -d probe:asked -d probe:worked
 is "$?" 0 "removed"
 pantrace kprobe -q 'p:loop:loop_queue_rq len=bd->rq->__data_len bd->last' 'len == 4096' -- dd if=/dev/loop0 of=/dev/null bs=4096 skip=3 count=2 iflag=direct >/tmp/out 2>/tmp/err
-is "$?/$(sed -n 's/.*: loop_queue_rq: (.*) len=//p' /tmp/out | tr '\n' ';')" '0/4096 last=1;4096 last=1;' "kprobe" || cat /tmp/out /tmp/err
+is "$?/$(sed -n 's/.*: loop_queue_rq: (.*) len=//p' /tmp/out | tr '\n' ';')" '0/0x1000 last=0x1;0x1000 last=0x1;' "kprobe" || cat /tmp/out /tmp/err
 begin pantrace -e '
 	kprobe:loop:loop_queue_rq /comm == "dd"/ { @module[args.bd->rq->__data_len, args.bd->rq->__sector] = count(); }
 	kprobe:loop_queue_rq /comm == "dd"/ { @name[args.bd->last] = count(); }

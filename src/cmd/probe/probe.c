@@ -49,6 +49,7 @@ static const struct option_spec options[] = {
 	 TEXT(filter)},
 	{0, "demangle", NULL, "-F: demangle names of C++ and Rust (default for programs)",
 	 FLAG(demangle)},
+	{0, "demangle-kernel", NULL, "-F: the same for the kernel's names", FLAG(demangle)},
 	{0, "no-demangle", NULL, "-F: show names as they are in the file", FLAG(no_demangle)},
 	{0, "cache", NULL,
 	 "-a: store the definition by build-id, and use stored ones if debug information is "
