@@ -189,6 +189,8 @@ struct recording_reader {
 	/* A further path for the same recording; 0 or -errno. */
 	int (*add)(struct recording *r, const char *path, struct diag *d);
 	void (*refresh)(struct recording *r, struct diag *d); /* what has grown since */
+	/* What it has in place of events: a latency trace's text; NULL: events. */
+	const char *(*text)(struct recording *r);
 	/* Its host is known as NAME, which stays, whatever the recording says. */
 	void (*rename_host)(struct recording *r, const char *name);
 };
@@ -215,6 +217,7 @@ struct recordings_options {
 	/* where nothing says when its clock began, its times stay as recorded: of one alone */
 	bool recorded_times;
 	bool shows_inner;
+	bool takes_text; /* else recordings that have only that are refused */
 	bool no_symbols; /* addresses stay numbers */
 	bool keeps_lines; /* printed events stay in recordings_lines() */
 	struct recorded_values locals; /* variables of the frames of stacks */

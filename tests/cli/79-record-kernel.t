@@ -254,9 +254,8 @@ refused "-e 'sched:sched_switch /args.zzz > 1/'" "^1 .*no field 'args.zzz'|^1 .*
 refused "-e 'sched:sched_switch /str(args.prev_comm) == strftime(\"%H\", 1)/'" '^1 .*filters cannot say' "a condition that the kernel cannot say"
 refused "-f 'a > 1'" '^2 .*belongs to the event' "-f without -e"
 refused '-e sched -p nosuchtracer' "^5 .*no tracer 'nosuchtracer'" "a tracer that is not there"
-# why_not TRACER REASON: the reason, unless the kernel has none such at all
-why_not() { if grep -qw "$1" /sys/kernel/tracing/available_tracers; then echo "^5 .*$2"; else echo "^5 .*the kernel has no tracer '$1'"; fi; }
-refused '-p irqsoff' "$(why_not irqsoff 'only the kernel prints')" "a tracer that keeps only its worst case"
+grep -qw irqsoff /sys/kernel/tracing/available_tracers || refused '-p irqsoff' "^5 .*the kernel has no tracer 'irqsoff'" "a tracer that this kernel lacks"
+refused '-p irqsoff --overwrite' '^2 .*the tracer irqsoff keeps only its longest latency' "a flight recorder of what keeps only its longest latency"
 refused '-e sched -p 999999999' 'no process 999999999' "a process that is not there"
 refused '-e sched -b 0' '^2 .*-b takes' "a buffer of nothing"
 run record -e sched -u 'a:b' -o one.dat

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "trace/dat/trace_dat.h"
+#include "trace/ftrace/latency_trace.h"
 #include "types/tracefs_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -73,6 +74,8 @@ static void read_file(const uint8_t *data, size_t size)
 	struct strbuf out = STRBUF_INIT;
 	struct trace_dat *t;
 	struct trace_text text;
+	struct latency_trace latency;
+	struct arena arena = {0};
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -89,8 +92,11 @@ static void read_file(const uint8_t *data, size_t size)
 			print_events(&m, &text, &out);
 			page_merge_release(&m);
 		}
+		if (trace_dat_latency(t))
+			latency_trace_parse(&arena, trace_dat_latency(t), &latency);
 		trace_dat_close(t);
 	}
+	arena_release(&arena);
 	diag_release(&d);
 	strbuf_release(&out);
 	close(fd);

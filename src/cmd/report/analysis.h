@@ -26,7 +26,8 @@
 	X(initcalls, "how long each part of the kernel, and each module, took to start")          \
 	X(hwlat, "gaps that the tracer hwlat found in the time of each CPU: hardware, firmware")   \
 	X(osnoise, "what the tracer osnoise saw taken from each CPU, and by what")                 \
-	X(timerlat, "latency of the timer on each CPU, as the tracer timerlat measured it")
+	X(timerlat, "latency of the timer on each CPU, as the tracer timerlat measured it")       \
+	X(mmiotrace, "reads and writes of devices' memory by each mapping (tracer mmiotrace)")
 /* clang-format on */
 
 /* The options that analyses understand. */

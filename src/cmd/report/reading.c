@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cmd/report/counts.h"
+#include "cmd/report/longest.h"
 #include "cmd/report/names.h"
 #include "cmd/report/time.h"
 
@@ -250,11 +251,17 @@ static void check_names(struct reading *r)
 static enum exit_code read_all(struct reading *r, char **paths, struct report_table *ret)
 {
 	const struct arguments *const a = r->asked->arguments;
+	bool is_text;
 	int rc;
 
 	if (add_paths(r, paths)) {
 		tell(r);
 		return EXIT_FAILED;
+	}
+	if (recordings_each(r->recordings, report_longest_has, NULL)) {
+		rc = report_longest(r, &is_text);
+		if (rc || is_text)
+			return end(r, rc);
 	}
 	rc = selection_window(&r->selection, r->recordings, &report_spec, &r->diag);
 	if (rc)
@@ -296,6 +303,7 @@ enum exit_code reading_run(struct reading *r, const struct asked *asked, char **
 		.clock = a->opening.clock,
 		.tsc_hz = opening_tsc_hz(&a->opening),
 		.live = a->live,
+		.takes_text = true,
 		.keeps_lines = r->row,
 		.hold_ns = (s64)a->hold_ms * 1000000,
 		.shows_inner = asked->format == CTF_FORMAT_BABELTRACE || a->count,

@@ -10,6 +10,7 @@
  *			(compress.c) or by splice(2) (splice.c)
  *	files.c		the file, or with rotation one after the other
  *	extract.c	writes the contents of a buffer to a file (extract.h)
+ *	longest.c	what a latency tracer leaves, which is no pages
  *	state.c		all of a trace.dat but the pages: formats, symbols, names
  */
 #ifndef PANTRACE_RECORD_FTRACE_FTRACE_H
@@ -197,5 +198,15 @@ void kernel_files_finish(struct kernel_files *f);
 /* Prints "N events of the kernel, N bytes, in PATH; ". */
 void kernel_files_say(const struct kernel_files *f, u64 kept);
 void kernel_files_close(struct kernel_files *f); /* NULL is fine */
+
+/* ---- longest.c ---- */
+
+/*
+ * True if the request is for a tracer that keeps only the longest latency, in a buffer that only
+ * the kernel prints: there are no pages to be read.
+ */
+bool kernel_longest_is(const struct record_request *r);
+/* Writes it to a file, when tracing is off, and says what it was. 0 or -errno with a diagnostic. */
+int kernel_longest_write(const struct kernel_files_options *o, struct instance *in);
 
 #endif

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <sys/utsname.h>
 
-#include "base/glob.h"
 #include "base/process.h"
 #include "kernel/tracefs/buffer_size.h"
 #include "kernel/tracefs/function_filter.h"
@@ -81,36 +80,6 @@ static int open_buffer(struct kernel_setup *s, bool is_top)
 		return instance_open_lasting(run->kernel, run->diag, lasting, is_top, &s->instance);
 	return instance_open(run->kernel, run->diag, is_top ? INSTANCE_TOP : INSTANCE_OWN,
 			     &s->instance);
-}
-
-/* Tracers whose results are not in the pages. */
-static const struct {
-	const char *tracers, *why, *hint;
-} unrecordable[] = {
-	{"wakeup*", "it keeps only the longest latency, and only the kernel prints that",
-	 "pantrace start -p TRACER; later pantrace show prints it, pantrace reset ends it"},
-	{"*off", "it keeps only the longest latency, and only the kernel prints that",
-	 "pantrace start -p TRACER; later pantrace show prints it, pantrace reset ends it"},
-};
-
-static int check_tracer(const struct record_run *run)
-{
-	const char *const tracer = run->request->tracer;
-	int err;
-
-	for (size_t i = 0; tracer && !run->request->lasting && i < ARRAY_SIZE(unrecordable); i++) {
-		if (!glob_match(unrecordable[i].tracers, tracer))
-			continue;
-		err = kernel_tracer_check(run->kernel, run->diag, tracer);
-		if (err)
-			return err;
-		diag_error(run->diag, NO_SPAN, "the tracer '%s' cannot be recorded: %s", tracer,
-			   unrecordable[i].why);
-		diag_hint(run->diag, "%s", unrecordable[i].hint);
-		diag_code(run->diag, EXIT_UNSUPPORTED);
-		return -EOPNOTSUPP;
-	}
-	return 0;
 }
 
 int kernel_tracer_check(struct kernel *k, struct diag *d, const char *tracer)
@@ -271,7 +240,7 @@ int kernel_setup_open(struct kernel_setup *s, struct record_run *run)
 	*s = (struct kernel_setup){.run = run};
 	err = check_processes(run);
 	if (!err)
-		err = check_tracer(run) ?: check_blk(run);
+		err = check_blk(run);
 	if (!err)
 		err = kernel_cgroups_open(&s->cgroups, run);
 	if (!err)
@@ -288,6 +257,8 @@ int kernel_setup_open(struct kernel_setup *s, struct record_run *run)
 		err = kernel_events_filter(&s->events, s->instance);
 	if (!err && run->request->tracer && str_eq(run->request->tracer, TRACER_BLK))
 		err = set_disks(s);
+	if (!err && kernel_longest_is(run->request))
+		err = instance_write(s->instance, "tracing_max_latency", "0");
 	if (!err && run->request->tracer)
 		err = instance_set_tracer(s->instance, run->request->tracer);
 	return err;

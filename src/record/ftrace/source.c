@@ -22,6 +22,7 @@ struct kernel_run {
 	u32 *cpus, cpu_count;
 	struct ring_counts *before; /* of each CPU */
 	u32 snapshots;
+	bool is_longest; /* there are no pages: .pages and .files are NULL */
 	bool is_on; /* it was started */
 };
 
@@ -52,6 +53,13 @@ static int check(const struct command_spec *spec, const struct record_request *r
 	if ((r->functions.count || r->not_functions.count) && !r->tracer)
 		return options_usage_error(spec, "-l and --notrace are for -p function and "
 						 "-p function_graph");
+	if (kernel_longest_is(r) && (r->overwrite || r->rotate_bytes || r->rotate_ns))
+		return options_usage_error(spec,
+					   "the tracer %s keeps only its longest latency, for the "
+					   "end: without %s",
+					   r->tracer,
+					   r->overwrite ? "--overwrite"
+							: "--rotate-size and --rotate-time");
 	return OPTIONS_GO_ON;
 }
 
@@ -60,6 +68,18 @@ static int check(const struct command_spec *spec, const struct record_request *r
 static bool compresses(const struct record_request *r)
 {
 	return !r->version_6 && (!r->compress || str_eq(r->compress, "zstd"));
+}
+
+static int find_cpus(struct kernel_run *s)
+{
+	int err = ring_layout(s->directory, &s->layout);
+
+	if (!err)
+		err = ring_cpus(s->directory, &s->cpus, &s->cpu_count);
+	if (err)
+		diag_error(s->run->diag, NO_SPAN, "cannot read %s: %s", s->directory,
+			   strerror(-err));
+	return err;
 }
 
 static int open_pages(struct kernel_run *s)
@@ -73,14 +93,7 @@ static int open_pages(struct kernel_run *s)
 		/* a pipe into a file that is elsewhere there is none */
 		.compress = compresses(run->request) || run->request->carrier,
 	};
-	int err = ring_layout(s->directory, &s->layout);
 
-	if (!err)
-		err = ring_cpus(s->directory, &s->cpus, &s->cpu_count);
-	if (err) {
-		diag_error(run->diag, NO_SPAN, "cannot read %s: %s", s->directory, strerror(-err));
-		return err;
-	}
 	s->before = xzalloc(s->cpu_count * sizeof(*s->before));
 	for (u32 i = 0; i < s->cpu_count; i++)
 		ring_counts(s->directory, s->cpus[i], &s->before[i]);
@@ -152,15 +165,17 @@ static int prepare(struct kernel_run *s)
 
 	if (!err) {
 		s->directory = instance_directory(s->setup.instance);
-		err = open_pages(s);
+		err = find_cpus(s);
 	}
+	if (!err && !s->is_longest)
+		err = open_pages(s);
 	if (!err)
 		err = kernel_state_read(&s->state, s->setup.instance, &s->setup.events, run->diag);
 	if (!err && run->directory)
 		err = record_directory(run);
 	if (!err)
 		err = open_place(s);
-	if (!err && !run->request->overwrite)
+	if (!err && !run->request->overwrite && !s->is_longest)
 		err = open_files(s);
 	return err;
 }
@@ -172,6 +187,7 @@ static int begin(struct record_run *run, void **ret)
 
 	s->run = run;
 	s->path = record_path(run, &record_kernel);
+	s->is_longest = kernel_longest_is(run->request);
 	err = prepare(s);
 	if (err)
 		release(s);
@@ -225,7 +241,7 @@ static struct counts sum(const struct kernel_run *s, bool has_ended)
 {
 	struct counts all = {0};
 
-	for (u32 i = 0; i < s->cpu_count; i++) {
+	for (u32 i = 0; i < s->cpu_count && s->pages; i++) {
 		const struct counts c = counts_of(s, i, has_ended);
 
 		all.kept += c.kept;
@@ -362,7 +378,7 @@ static int round_kernel(struct record_run *run, void *state)
 		diag_tell(run->diag);
 		run->failed = run->end = true;
 	}
-	if (!s->files && (run->snapshot || is_frozen(s)))
+	if (!s->files && s->pages && (run->snapshot || is_frozen(s)))
 		take_snapshot(run, s);
 	if (!s->files)
 		return 0;
@@ -438,6 +454,14 @@ static void finish(struct kernel_run *s)
 	say(s, &c, bytes);
 }
 
+static int write_longest(struct kernel_run *s)
+{
+	const struct kernel_files_options o = files_options(s);
+
+	kernel_state_tasks(&s->state, s->run->kernel);
+	return kernel_longest_write(&o, s->setup.instance);
+}
+
 static int end(struct record_run *run, void *state)
 {
 	struct kernel_run *const s = state;
@@ -445,7 +469,9 @@ static int end(struct record_run *run, void *state)
 	if (s->is_on)
 		kernel_events_keep_off(&s->setup.events, s->setup.instance);
 	instance_try(s->setup.instance, "tracing_on", "0");
-	if (s->is_on)
+	if (s->is_on && s->is_longest)
+		run->failed |= write_longest(s) != 0;
+	else if (s->is_on)
 		finish(s);
 	release(s);
 	diag_tell(run->diag);

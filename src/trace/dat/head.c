@@ -8,6 +8,7 @@
 #define COMPRESSED 1 /* a section's flag */
 #define PAGE_HEAD  16 /* bytes before a page's events */
 #define PAGES_NAME "buffer flyrecord " /* of the section with the pages, for people */
+#define TEXT_NAME  "buffer latency" /* of the one with text in their place */
 
 /* ---- parts ---- */
 
@@ -275,8 +276,8 @@ static void head_v6(const struct dat_writer_options *o, const struct dat_content
 	strbuf_add(&h->out, "options  ", 10);
 	put_options(o, c, &h->out);
 	put16(&h->out, OPTION_DONE);
-	strbuf_add(&h->out, "flyrecord", 10);
-	for (u32 cpu = 0; cpu < cpus; cpu++) {
+	strbuf_add(&h->out, o->is_text ? "latency  " : "flyrecord", 10);
+	for (u32 cpu = 0; cpu < cpus && !o->is_text; cpu++) {
 		if (o->cpus[i] == cpu)
 			h->slots[i++] = h->out.len;
 		put64(&h->out, 0);
@@ -369,6 +370,20 @@ static size_t put_buffer(struct dat_head *h, const struct dat_writer_options *o,
 	return at;
 }
 
+/* {u64 section, name, clock} */
+static size_t put_text_buffer(struct dat_head *h, const char *clock)
+{
+	size_t at;
+
+	put16(&h->out, OPTION_BUFFER_TEXT);
+	put32(&h->out, (u32)(8 + 1 + strlen(clock) + 1));
+	at = h->out.len;
+	put64(&h->out, 0);
+	put_string(&h->out, "");
+	put_string(&h->out, clock);
+	return at;
+}
+
 static void head_v7(const struct dat_writer_options *o, const struct dat_contents *c,
 		    struct dat_head *h)
 {
@@ -385,7 +400,7 @@ static void head_v7(const struct dat_writer_options *o, const struct dat_content
 		put_string(&h->names, part_rows[p].name);
 	put_string(&h->names, "options");
 	put_string(&h->names, "strings");
-	put_string(&h->names, PAGES_NAME);
+	put_string(&h->names, o->is_text ? TEXT_NAME : PAGES_NAME);
 	put_magic(&h->out, "7", o->page_size);
 	put_string(&h->out, compress ? "zstd" : "none");
 	put_string(&h->out, compress ? ZSTD_versionString() : "");
@@ -400,11 +415,15 @@ static void head_v7(const struct dat_writer_options *o, const struct dat_content
 		put_option(&h->out, part_rows[p].id, &parts[p], sizeof(parts[p]));
 	put_options(o, c, &h->out);
 	for (u32 i = 0; i < count; i++)
-		vector_push(&places, put_buffer(h, o, &instances[i], &first));
+		vector_push(&places, o->is_text ? put_text_buffer(h, c->clock)
+						: put_buffer(h, o, &instances[i], &first));
 	put_option(&h->out, OPTION_DONE, &none, sizeof(none));
 	section_end(h, size_at);
 	put_text_section(h, OPTION_STRINGS, compress, "strings", &h->names);
-	h->buffer = put_section(h, OPTION_BUFFER, compress, PAGES_NAME, &size_at);
+	if (o->is_text)
+		h->buffer = put_section(h, OPTION_BUFFER_TEXT, false, TEXT_NAME, &size_at);
+	else
+		h->buffer = put_section(h, OPTION_BUFFER, compress, PAGES_NAME, &size_at);
 	/* all of them have one: it only says how pages are packed */
 	for (u32 i = 0; i < count; i++)
 		memcpy(h->out.data + places.items[i], &h->buffer, sizeof(h->buffer));

@@ -35,6 +35,7 @@ enum section_id {
 	OPTION_KALLSYMS = 19,
 	OPTION_PRINTK = 20,
 	OPTION_CMDLINES = 21,
+	OPTION_BUFFER_TEXT = 22,
 };
 
 enum codec { CODEC_NONE, CODEC_ZLIB, CODEC_ZSTD };
@@ -66,6 +67,7 @@ struct trace_dat {
 	s64 date_ns, offset_ns; /* of the options DATE and OFFSET */
 	s64 realtime_ns; /* of the option VERSION, if our recorder wrote it */
 	bool has_date, has_realtime;
+	const char *latency; /* the text of a latency trace; NULL = none */
 	VECTOR(struct buffer) buffers;
 	struct event_table *events;
 	struct task_names *tasks;
@@ -73,6 +75,8 @@ struct trace_dat {
 	struct string_table *strings;
 };
 
+/* The text of a latency trace, in the section at this place (version 7). */
+int trace_dat_read_latency(struct trace_dat *t, u64 offset);
 /*
  * A copy of n bytes of the file, malloc'ed: others may cut it short or write over it. NULL with a
  * diagnostic.

@@ -508,6 +508,11 @@ static void dat_names(const char *path, recorded_name_fn *fn, void *arg)
 	diag_release(&quiet);
 }
 
+static const char *dat_text(struct recording *r)
+{
+	return trace_dat_latency(dat_of(r)->file);
+}
+
 static void dat_rename_host(struct recording *r, const char *name)
 {
 	free(dat_of(r)->host);
@@ -566,6 +571,12 @@ static int dat_open(struct recordings *all, const char *path, struct diag *d,
 		free(k);
 		return rc;
 	}
+	if (trace_dat_latency(k->file) && !recordings_options(all)->takes_text) {
+		diag_error(d, NO_SPAN, "%s: what a latency tracer left is text: it has no events",
+			   path);
+		diag_hint(d, "`pantrace report %s` prints it", path);
+		rc = -ENOTSUP;
+	}
 	k->kinds = xzalloc(EVENT_IDS * sizeof(*k->kinds));
 	k->line = (struct strbuf)STRBUF_INIT;
 	k->host = host_of(trace_dat_uname(k->file));
@@ -605,4 +616,5 @@ const struct recording_reader dat_reader = {
 	.contents = dat_contents,
 	.marks_losses = true,
 	.rename_host = dat_rename_host,
+	.text = dat_text,
 };

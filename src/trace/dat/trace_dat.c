@@ -139,6 +139,8 @@ static int read_option(struct trace_dat *t, u16 id, struct cursor *c)
 
 	if (id == OPTION_BUFFER)
 		return read_buffer(t, c);
+	if (id == OPTION_BUFFER_TEXT)
+		return trace_dat_read_latency(t, cursor_u64(c));
 	trace_dat_text_option(t, id, (const char *)c->data, c->len);
 	if (!trace_dat_has_part(id))
 		return 0;
@@ -283,9 +285,9 @@ static int read_v6_data(struct trace_dat *t, struct cursor *c, u32 cpus, const c
 	if (skip_tag(c, "flyrecord"))
 		return read_flyrecord(t, c, cpus, name);
 	if (skip_tag(c, "latency  ")) {
-		diag_error(t->diag, NO_SPAN,
-			   "%s: a latency recording, which is text: it has no events", t->path);
-		return -ENOTSUP;
+		t->latency =
+			arena_strndup(&t->arena, (const char *)c->data + c->pos, c->len - c->pos);
+		return 0;
 	}
 	return trace_dat_damaged(t, "no data");
 }

@@ -82,6 +82,11 @@ const u32 *trace_dat_cpus(const struct trace_dat *t, size_t buffer, u32 *ret_cou
 struct page_layout trace_dat_layout(const struct trace_dat *t, size_t buffer);
 const struct trace_dat_buffer *trace_dat_buffer(const struct trace_dat *t, size_t i);
 /*
+ * The text that the kernel printed for a latency tracer (trace/ftrace/latency_trace.h); NULL =
+ * none. There are no events then.
+ */
+const char *trace_dat_latency(const struct trace_dat *t);
+/*
  * For printing: events, names of threads, symbols and strings of the recorded kernel. They belong
  * to the file.
  */

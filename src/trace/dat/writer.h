@@ -109,7 +109,16 @@ struct dat_writer_options {
 	int directory;
 	bool is_unnamed; /* in .directory, for dat_writer_pack() */
 	struct recording_carrier *carrier; /* the file is made by it; NULL = here */
+	bool is_text; /* see dat_text_write() */
 };
+
+/*
+ * Makes a whole file that has the text of a latency trace and no pages
+ * (trace/ftrace/latency_trace.h). *ret_size: of the file. 0 or -errno with a diagnostic.
+ */
+int dat_text_write(const char *path, const struct dat_writer_options *o,
+		   const struct dat_contents *c, const struct strbuf *text, struct diag *d,
+		   u64 *ret_size);
 
 /* The file is made, or emptied. Diagnostics name it. 0 or -errno. */
 int dat_writer_open(const char *path, const struct dat_writer_options *o, struct diag *d,

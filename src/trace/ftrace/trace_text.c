@@ -315,6 +315,54 @@ static void print_chars(struct trace_text *t, const char *s, size_t n, struct st
 		escape_line(out, s, n);
 }
 
+/* trace_hwlat_print() */
+static void body_hwlat(struct trace_text *t, const struct event_info *info,
+		       const struct page_event *e, struct strbuf *out)
+{
+	const u64 nmis = number_of(info, e, "nmi_count");
+
+	strbuf_addf(out,
+		    "#%-5" PRIu64 " inner/outer(us): %4" PRIu64 "/%-5" PRIu64 " ts:%" PRId64
+		    ".%09" PRId64 " count:%d",
+		    number_of(info, e, "seqnum"), number_of(info, e, "duration"),
+		    number_of(info, e, "outer_duration"), (s64)number_of(info, e, "tv_sec"),
+		    (s64)number_of(info, e, "tv_nsec"), (int)number_of(info, e, "count"));
+	/* of the architectures with GENERIC_SCHED_CLOCK, which x86 is none of, only the number */
+	if (nmis)
+		strbuf_addf(out, " nmi-total:%" PRIu64 " nmi-count:%" PRIu64,
+			    number_of(info, e, "nmi_total_ts"), nmis);
+	strbuf_addch(out, '\n');
+}
+
+/* trace_osnoise_print() */
+static void body_osnoise(struct trace_text *t, const struct event_info *info,
+			 const struct page_event *e, struct strbuf *out)
+{
+	static const char *const counts[] = {"hw_count", "nmi_count", "irq_count", "softirq_count",
+					     "thread_count"};
+	const u64 runtime = number_of(info, e, "runtime"), noise = number_of(info, e, "noise");
+	const u64 ratio = runtime ? (runtime - noise) * 10000000 / runtime : 0;
+
+	strbuf_addf(out, "%" PRIu64 " %10" PRIu64 " %3" PRIu64 ".%05" PRIu64 " %7" PRIu64, runtime,
+		    noise, ratio / 100000, ratio % 100000, number_of(info, e, "max_sample"));
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		strbuf_addf(out, " %6" PRIu64, number_of(info, e, counts[i]));
+	strbuf_addch(out, '\n');
+}
+
+/* trace_timerlat_print() */
+static void body_timerlat(struct trace_text *t, const struct event_info *info,
+			  const struct page_event *e, struct strbuf *out)
+{
+	static const char *const contexts[] = {"irq", "thread", "user-ret"};
+	const u64 context = number_of(info, e, "context");
+
+	strbuf_addf(out, "#%-5" PRIu64 " context %6s timer_latency %9" PRIu64 " ns\n",
+		    number_of(info, e, "seqnum"),
+		    context < ARRAY_SIZE(contexts) ? contexts[context] : "?",
+		    number_of(info, e, "timer_latency"));
+}
+
 static void body_blk(struct trace_text *t, const struct event_info *info,
 		     const struct page_event *e, struct strbuf *out)
 {
@@ -336,6 +384,9 @@ static const struct {
 	{"user_stack", body_user_stack},
 	{"func_repeats", body_func_repeats},
 	{BLK_EVENT, body_blk},
+	{"hwlat", body_hwlat},
+	{"osnoise", body_osnoise},
+	{"timerlat", body_timerlat},
 };
 
 /* ---- system calls: print_syscall_enter(), print_syscall_exit() ---- */
