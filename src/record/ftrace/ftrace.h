@@ -206,6 +206,11 @@ void kernel_files_close(struct kernel_files *f); /* NULL is fine */
  * the kernel prints: there are no pages to be read.
  */
 bool kernel_longest_is(const struct record_request *r);
+/*
+ * Begins, when tracing is on: set before that, these tracers measure, but keep no trace (seen in
+ * Linux 6.1). 0 or -errno with a diagnostic.
+ */
+int kernel_longest_start(struct instance *in, const char *tracer);
 /* Writes it to a file, when tracing is off, and says what it was. 0 or -errno with a diagnostic. */
 int kernel_longest_write(const struct kernel_files_options *o, struct instance *in);
 

@@ -9,6 +9,13 @@ bool kernel_longest_is(const struct record_request *r)
 	return !r->lasting && latency_tracer(r->tracer);
 }
 
+int kernel_longest_start(struct instance *in, const char *tracer)
+{
+	const int err = instance_write(in, "tracing_max_latency", "0");
+
+	return err ? err : instance_set_tracer(in, tracer);
+}
+
 static void say(const struct latency_trace *t, const char *path, u64 size)
 {
 	if (t->lines)

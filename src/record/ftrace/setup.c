@@ -71,6 +71,10 @@ static bool is_function_tracer(const char *tracer)
 	return str_eq(tracer, "function") || str_eq(tracer, "function_graph");
 }
 
+/*
+ * A latency tracer's trace is empty in an instance whose clock is not that of the top buffer: the
+ * kernel takes the time of its beginning from there (ftrace_now()).
+ */
 static int open_buffer(struct kernel_setup *s, bool is_top)
 {
 	const struct record_run *const run = s->run;
@@ -78,7 +82,10 @@ static int open_buffer(struct kernel_setup *s, bool is_top)
 
 	if (lasting)
 		return instance_open_lasting(run->kernel, run->diag, lasting, is_top, &s->instance);
-	return instance_open(run->kernel, run->diag, is_top ? INSTANCE_TOP : INSTANCE_OWN,
+	return instance_open(run->kernel, run->diag,
+			     is_top			       ? INSTANCE_TOP
+			     : kernel_longest_is(run->request) ? INSTANCE_ANY_CLOCK
+							       : INSTANCE_OWN,
 			     &s->instance);
 }
 
@@ -257,9 +264,7 @@ int kernel_setup_open(struct kernel_setup *s, struct record_run *run)
 		err = kernel_events_filter(&s->events, s->instance);
 	if (!err && run->request->tracer && str_eq(run->request->tracer, TRACER_BLK))
 		err = set_disks(s);
-	if (!err && kernel_longest_is(run->request))
-		err = instance_write(s->instance, "tracing_max_latency", "0");
-	if (!err && run->request->tracer)
+	if (!err && run->request->tracer && !kernel_longest_is(run->request))
 		err = instance_set_tracer(s->instance, run->request->tracer);
 	return err;
 }

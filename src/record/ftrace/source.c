@@ -207,6 +207,8 @@ static int start(struct record_run *run, void *state)
 		err = kernel_pages_start(s->pages, kernel_files_writer(s->files));
 	if (!err)
 		err = instance_write(s->setup.instance, "tracing_on", "1");
+	if (!err && s->is_longest)
+		err = kernel_longest_start(s->setup.instance, run->request->tracer);
 	s->is_on = !err;
 	return err;
 }
