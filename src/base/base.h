@@ -58,6 +58,22 @@ char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
+/* A count's noun and verb: "1 event is", "2 events are". */
+static inline const char *plural(u64 n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static inline const char *is_are(u64 n)
+{
+	return n == 1 ? "is" : "are";
+}
+
+static inline const char *was_were(u64 n)
+{
+	return n == 1 ? "was" : "were";
+}
+
 static inline bool str_eq(const char *a, const char *b)
 {
 	return strcmp(a, b) == 0;

@@ -195,7 +195,7 @@ static int add_file(struct cache_run *r, const char *path, struct elf_file *elf)
 		}
 		if (sdt.events)
 			strbuf_addf(&r->out, ", with %u USDT event%s", sdt.events,
-				    sdt.events == 1 ? "" : "s");
+				    plural(sdt.events));
 		strbuf_addch(&r->out, '\n');
 	}
 	cached_file_release(&file);

@@ -200,14 +200,15 @@ void engine_report_lost(struct engine *e, bool total)
 	}
 	if (e->lost[LOST_MAP_FULL] && !e->options->reporter) {
 		diag_warning(e->env->diag, NO_SPAN,
-			     "Map full; can't update element: %" PRIu64 " updates were lost",
-			     e->lost[LOST_MAP_FULL]);
+			     "Map full; can't update element: %" PRIu64 " update%s %s lost",
+			     e->lost[LOST_MAP_FULL], plural(e->lost[LOST_MAP_FULL]),
+			     was_were(e->lost[LOST_MAP_FULL]));
 		hint_map_full(e);
 	}
 	report_missed(e);
 	if (e->lost[LOST_STACKS])
-		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " stacks could not be stored",
-			     e->lost[LOST_STACKS]);
+		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " stack%s could not be stored",
+			     e->lost[LOST_STACKS], plural(e->lost[LOST_STACKS]));
 	in_process_report(e);
 	engine_report_speculations(e);
 	if (e->hasty_takes) {
@@ -220,8 +221,8 @@ void engine_report_lost(struct engine *e, bool total)
 			  "print less often, or give events a larger buffer: perf_rb_pages");
 	}
 	if (e->malformed)
-		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " records were malformed",
-			     e->malformed);
+		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " record%s %s malformed",
+			     e->malformed, plural(e->malformed), was_were(e->malformed));
 	action_print_diagnostics(e);
 }
 

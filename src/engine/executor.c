@@ -87,7 +87,7 @@ void engine_announce(struct engine *e)
 			action_json_count(e, "attached_probes", "probes", e->attached);
 		else
 			fprintf(stderr, "Attached %" PRIu64 " probe%s\n", e->attached,
-				e->attached == 1 ? "" : "s");
+				plural(e->attached));
 	}
 	if (e->options->announcement)
 		fprintf(stderr, "%s\n", e->options->announcement);

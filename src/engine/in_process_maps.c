@@ -358,11 +358,11 @@ void in_process_report(struct engine *e)
 			  "programs of different versions run; trace one with -p PID");
 	}
 	if (losses.damaged)
-		diag_warning(e->env->diag, NO_SPAN, "the counts of %u processes could not be read",
-			     losses.damaged);
+		diag_warning(e->env->diag, NO_SPAN, "the counts of %u %s could not be read",
+			     losses.damaged, losses.damaged == 1 ? "process" : "processes");
 	if (losses.refused)
 		diag_warning(e->env->diag, NO_SPAN,
-			     "%u tables of counts are not read: their owner is not the user of "
-			     "the process that they name",
-			     losses.refused);
+			     "%u table%s of counts %s not read: their owner is not the user of the "
+			     "process that they name",
+			     losses.refused, plural(losses.refused), is_are(losses.refused));
 }

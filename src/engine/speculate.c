@@ -163,8 +163,8 @@ void engine_report_speculations(struct engine *e)
 	}
 	if (s->without_id)
 		diag_warning(e->env->diag, NO_SPAN,
-			     "%" PRIu64 " records were dropped because speculate() was given no id",
-			     s->without_id);
+			     "%" PRIu64 " record%s %s dropped because speculate() was given no id",
+			     s->without_id, plural(s->without_id), was_were(s->without_id));
 }
 
 void engine_release_speculations(struct engine *e)

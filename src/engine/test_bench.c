@@ -100,11 +100,6 @@ static char *capture_end(struct test_runs *t, struct output *capture, size_t *re
 
 /* ---- tests ---- */
 
-static const char *plural(size_t n)
-{
-	return n == 1 ? "test" : "tests";
-}
-
 static void add_duration(struct strbuf *out, u64 ns)
 {
 	static const struct {
@@ -137,13 +132,13 @@ static void print_summary(struct test_runs *t)
 	for (size_t i = 0; i < t->list.len; i++)
 		failed += !t->list.items[i].passed;
 	add_mark(out, MARK_GOOD, "[==========]");
-	strbuf_addf(out, " %zu %s ran.\n", t->list.len, plural(t->list.len));
+	strbuf_addf(out, " %zu test%s ran.\n", t->list.len, plural(t->list.len));
 	add_mark(out, MARK_GOOD, "[  PASSED  ]");
-	strbuf_addf(out, " %zu %s.\n", t->list.len - failed, plural(t->list.len - failed));
+	strbuf_addf(out, " %zu test%s.\n", t->list.len - failed, plural(t->list.len - failed));
 	if (!failed)
 		return;
 	add_mark(out, MARK_BAD, "[  FAILED  ]");
-	strbuf_addf(out, " %zu %s, listed below:\n", failed, plural(failed));
+	strbuf_addf(out, " %zu test%s, listed below:\n", failed, plural(failed));
 	for (size_t i = 0; i < t->list.len; i++) {
 		if (t->list.items[i].passed)
 			continue;

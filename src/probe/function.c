@@ -68,8 +68,9 @@ void function_tell_left_out(struct probe_env *env, const struct probe_request *r
 		all += rows[i].count;
 	}
 	if (all && !env->list_only)
-		diag_warning(env->diag, r->span, "%u functions that match %s are left out: %s", all,
-			     r->text, text.data);
+		diag_warning(env->diag, r->span, "%u function%s that match%s %s %s left out: %s",
+			     all, plural(all), all == 1 ? "es" : "", r->text, is_are(all),
+			     text.data);
 	out->skipped += all;
 	strbuf_release(&text);
 }

@@ -233,7 +233,7 @@ int probe_check_parts(struct probe_env *env, const struct probe_request *r,
 		return 0;
 	if (min == max)
 		diag_error(env->diag, r->span, "%s probe type requires %u argument%s, found %u",
-			   p->name, min, min == 1 ? "" : "s", have);
+			   p->name, min, plural(min), have);
 	else
 		diag_error(env->diag, r->span,
 			   "%s probe type requires %u %s %u arguments, found %u", p->name, min,

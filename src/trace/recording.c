@@ -224,7 +224,7 @@ static void doubt(const char *path, const struct clock_relation *r, struct diag 
 			     "%s: messages arrived before they were sent, by its clock: it jumped "
 			     "%u time%s, as a machine's does that stood still; between the two "
 			     "comparisons around a jump its events may appear before their causes",
-			     path, r->bounds.jumps, r->bounds.jumps == 1 ? "" : "s");
+			     path, r->bounds.jumps, plural(r->bounds.jumps));
 }
 
 /* A directory of what another machine recorded. */
@@ -540,7 +540,8 @@ static int print_lost(struct recording *r)
 	if (r->lost == RECORDED_LOST_SOME)
 		strbuf_addstr(out, "# events were lost here\n");
 	else
-		strbuf_addf(out, "# %" PRIu64 " events were lost here\n", r->lost);
+		strbuf_addf(out, "# %" PRIu64 " event%s %s lost here\n", r->lost, plural(r->lost),
+			    was_were(r->lost));
 	return ctf_print_added(r->all->printer);
 }
 

@@ -331,7 +331,7 @@ void user_stays_off_text(struct strbuf *text, pid_t pid, const char *name, u32 s
 	strbuf_addstr(text, "): ");
 	if (sites)
 		strbuf_addf(text, "%u place%s in its code stay%s off: the memory %s", sites,
-			    sites == 1 ? "" : "s", sites == 1 ? "s" : "", reason);
+			    plural(sites), sites == 1 ? "s" : "", reason);
 	if (sites && events)
 		strbuf_addstr(text, "; ");
 	if (events)
@@ -439,8 +439,9 @@ void user_warn(const struct user_processes *p, struct diag *d)
 		strbuf_release(&reason);
 	}
 	if (silent_ones > SILENT_NAMED)
-		diag_warning(d, NO_SPAN, "%u more processes do not answer",
-			     silent_ones - SILENT_NAMED);
+		diag_warning(d, NO_SPAN, "%u more %s %s not answer", silent_ones - SILENT_NAMED,
+			     silent_ones - SILENT_NAMED == 1 ? "process" : "processes",
+			     silent_ones - SILENT_NAMED == 1 ? "does" : "do");
 	if (p->left_out)
 		diag_warning(d, NO_SPAN,
 			     "programs of user %u are not asked: one of them answered with a "

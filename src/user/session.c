@@ -48,8 +48,9 @@ static u32 refusals(const struct user_processes *told, struct diag *d)
 			user_refusal_warn(p, d);
 	}
 	if (refused > REFUSALS_NAMED)
-		diag_warning(d, NO_SPAN, "%u more processes do not take part",
-			     refused - REFUSALS_NAMED);
+		diag_warning(d, NO_SPAN, "%u more %s %s not take part", refused - REFUSALS_NAMED,
+			     refused - REFUSALS_NAMED == 1 ? "process" : "processes",
+			     refused - REFUSALS_NAMED == 1 ? "does" : "do");
 	return refused;
 }
 

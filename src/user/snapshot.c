@@ -34,8 +34,9 @@ int user_snapshot(const struct user_session *session, const struct ctf_output_op
 
 void user_snapshot_say(const struct user_snapshot *s, const char *directory, const u64 *lost)
 {
-	fprintf(stderr, "%" PRIu64 " events of %u process%s, %" PRIu64 " bytes, in %s", s->events,
-		s->processes, s->processes == 1 ? "" : "es", s->bytes, directory);
+	fprintf(stderr, "%" PRIu64 " event%s of %u process%s, %" PRIu64 " bytes, in %s", s->events,
+		plural(s->events), s->processes, s->processes == 1 ? "" : "es", s->bytes,
+		directory);
 	if (lost)
 		fprintf(stderr, "; %" PRIu64 " lost", *lost);
 	fputc('\n', stderr);
@@ -51,9 +52,9 @@ void user_snapshot_say(const struct user_snapshot *s, const char *directory, con
 			s->damaged);
 	if (s->refused)
 		fprintf(stderr,
-			"WARNING: %u files of rings are not read: their owner is not the user of "
-			"the process that they name\n",
-			s->refused);
+			"WARNING: %u file%s of rings %s not read: their owner is not the user "
+			"of the process that they name\n",
+			s->refused, plural(s->refused), is_are(s->refused));
 }
 
 u32 user_session_clear(const struct user_session *session)

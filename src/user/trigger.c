@@ -567,13 +567,13 @@ u64 triggers_missed(struct triggers *t, struct diag *d)
 	for (size_t i = 0; i < t->all.len; i++)
 		unwatched += t->all.items[i].unwatched;
 	if (lost)
-		diag_warning(d, NO_SPAN, "%" PRIu64 " events were lost before they were looked at",
-			     lost);
+		diag_warning(d, NO_SPAN, "%" PRIu64 " event%s %s lost before they were looked at",
+			     lost, plural(lost), was_were(lost));
 	if (unwatched)
 		diag_warning(d, NO_SPAN,
-			     "%" PRIu64 " latencies were not watched: %d others had begun and not "
-			     "ended",
-			     unwatched, OPEN_MAX_);
+			     "%" PRIu64 " %s %s not watched: %d others had begun and not ended",
+			     unwatched, unwatched == 1 ? "latency" : "latencies",
+			     was_were(unwatched), OPEN_MAX_);
 	return lost + unwatched + t->session.refused + t->recorder.nr_refused;
 }
 

@@ -303,9 +303,9 @@ static void add_svg(struct strbuf *out, const struct picture *p)
 	add_value_axis(out, p);
 	add_cells(out, p);
 	add_time_axis(out, p);
-	strbuf_addf(out, "<text x=\"%d\" y=\"%u\">%llu in %zu intervals; darkest: %llu</text>\n",
+	strbuf_addf(out, "<text x=\"%d\" y=\"%u\">%llu in %zu interval%s; darkest: %llu</text>\n",
 		    LEFT, height - 14, (unsigned long long)p->total, p->h->columns.len,
-		    (unsigned long long)p->most);
+		    plural(p->h->columns.len), (unsigned long long)p->most);
 	strbuf_addstr(out, "</svg>\n");
 }
 

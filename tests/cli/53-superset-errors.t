@@ -75,7 +75,7 @@ run -q -e 'begin { @[1] = 10; normalize(@, 0 * nsecs); print(@); clear(@); }'
 like "$err" 'the divisor must be at least 1; ignored' "a divisor of 0 at run time is said"
 is "$out" "@[1]: 10" "... and ignored"
 run -q -e 'begin { speculate(0); printf("x\n"); }'
-like "$err" '1 records were dropped because speculate\(\) was given no id' "no id: said"
+like "$err" '1 record was dropped because speculate\(\) was given no id' "no id: said"
 
 # Thread-local variables leave nothing behind, also when numbers of threads are used again. A name of its own: other tests run
 # /bin/true, too.

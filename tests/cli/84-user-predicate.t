@@ -235,7 +235,7 @@ EOF
 	stop
 	like "$(cat guest.out)" "b'error 22" "another user's event without the field is refused"
 	is "$rc" 3 "which is an exit code"
-	like "$err" "WARNING: 1 events of programs stayed off" "and is said"
+	like "$err" "WARNING: 1 event of programs stayed off" "and is said"
 fi
 
 # ---- more filters than one message has room for, and more than a program takes

@@ -138,13 +138,13 @@ event_times() { grep -o '[0-9]*\.[0-9]*:' | tr '\n' ' '; }
 rounds late.data 10 20 round 30 40 round 50 round round 25 60 round 70
 run report late.data
 is "$(printf '%s\n' "$out" | event_times)" "$(perf script -i late.data -F comm,tid,time,event 2>/dev/null | event_times)" "late events come where perf script has them"
-like "$err" '1 records are out of order' "and are told, as perf tells them ($(perf script -i late.data 2>&1 >/dev/null | grep 'out of order'))"
+like "$err" '1 record is out of order' "and are told, as perf tells them ($(perf script -i late.data 2>&1 >/dev/null | grep 'out of order'))"
 run convert late.data late.csv
 is "$rc:$(cut -d, -f1 late.csv | tail -n +2 | sort -c && echo sorted)" "0:sorted" "elsewhere they are in their place"
 unlike "$err" "out of order" "and nothing is said"
 rounds later.data 10 round 120000*30 round 120000*40 round 25 round 50
 run convert later.data later.csv
-like "$err" 'WARNING: .*: 1 records are out of order' "what is later than a few MB is told"
+like "$err" 'WARNING: .*: 1 record is out of order' "what is later than a few MB is told"
 rounds endless.data 30 20 10 50 40
 is "$("$pantrace" report endless.data | event_times)" "$(perf script -i endless.data -F comm,tid,time,event 2>/dev/null | event_times)" "without rounds all are in order"
 rounds far.data 10 18446744073709551 round 30 round 20 round

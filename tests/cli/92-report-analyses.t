@@ -64,7 +64,7 @@ ok "a sleep of 50 ms takes so long: $slept ns"
 perf record -q -o named -e syscalls:sys_enter_getppid,syscalls:sys_exit_getppid -- ./calls >/dev/null 2>&1
 is "$("$pantrace" report --syscalls --json named | jq -c '[.syscall, .calls]')" '["getppid",300]' "events of one call"
 like "$("$pantrace" report --syscalls --per-task -f csv raw)" '^[0-9.]+,[0-9]+,300,0,.*,calls-[0-9]+,getppid$' "--per-task"
-like "$("$pantrace" report --syscalls raw | tail -n 1)" 'not in it: 1 calls whose return' "exit_group does not return"
+like "$("$pantrace" report --syscalls raw | tail -n 1)" 'not in it: 1 call whose return' "exit_group does not return"
 
 # ---- page faults ----
 perf record -q -o faults -c 1 -e page-faults,exceptions:page_fault_user,exceptions:page_fault_kernel -- ls / >/dev/null 2>&1

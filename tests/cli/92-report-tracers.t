@@ -104,5 +104,5 @@ run report --hwlat osnoise.dat
 like "$(flat $rc "$err")" "^1 .*no event 'ftrace:hwlat' was recorded.*pantrace record -p hwlat" "another tracer's recording"
 printf '%s\n' ' osnoise/0-7 [000] 12.500000: osnoise: noise:190 max_sample:9 hw:18' >text
 run report --osnoise text
-like "$rc $err" "^1 .*1 events of osnoise have no field 'max_sample'" "text without fields is no zero"
+like "$rc $err" "^1 .*1 event of osnoise has no field 'max_sample'" "text without fields is no zero"
 done_testing

@@ -128,7 +128,7 @@ late = [f'  t 11 [000] {time}: {WAKING % ("t", 12)}\n' for time in ('10.00000200
 with open('late.txt', 'w', encoding='utf-8') as to:
     to.writelines(late)
 code, out, err = run('timeline', '--json', 'late.txt')
-ok(code == 0 and '1 events are recorded after later ones: they are drawn at the time of those, up to 500 ns too late' in err, 'events out of order', code, err)
+ok(code == 0 and '1 event is recorded after later ones: drawn at the time of those, up to 500 ns too late' in err, 'events out of order', code, err)
 
 # ---- times that no difference could be made of; labels as wide as others ----
 

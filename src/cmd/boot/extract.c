@@ -79,8 +79,8 @@ static void say(const struct boot_options *o, const struct extracted *e)
 {
 	if (o->quiet)
 		return;
-	fprintf(stderr, "%" PRIu64 " events of the kernel, %" PRIu64 " bytes, in %s\n", e->all.kept,
-		e->bytes, o->output);
+	fprintf(stderr, "%" PRIu64 " event%s of the kernel, %" PRIu64 " bytes, in %s\n",
+		e->all.kept, plural(e->all.kept), e->bytes, o->output);
 	if (e->all.overwritten)
 		fprintf(stderr, "%" PRIu64 " older ones were overwritten\n", e->all.overwritten);
 	if (e->all.dropped)

@@ -103,9 +103,10 @@ static void text(const struct status *s, struct strbuf *out)
 		    s->traced.instance, s->is_there ? "" : ", which is not there (any more)");
 	if (s->is_there)
 		strbuf_addf(out,
-			    "  holds      %" PRIu64 " events; %" PRIu64 " overwritten, %" PRIu64
+			    "  holds      %" PRIu64 " event%s; %" PRIu64 " overwritten, %" PRIu64
 			    " without room\n",
-			    s->counts.entries, s->counts.overrun, s->counts.dropped);
+			    s->counts.entries, plural(s->counts.entries), s->counts.overrun,
+			    s->counts.dropped);
 	for (const char *p = s->histograms.data, *end; *p; p = end + (*end == '\n')) {
 		end = strchrnul(p, '\n');
 		escape_line(out, p, (size_t)(end - p));

@@ -201,7 +201,8 @@ static int stop(struct control *c, struct chosen_buffer *b)
 	if (err || c->o->quiet)
 		return err;
 	n = ring_counts_of_all(instance_directory(b->instance), NULL);
-	fprintf(stderr, "%s is stopped: %" PRIu64 " events are in its buffer", b->label, n.entries);
+	fprintf(stderr, "%s is stopped: %" PRIu64 " event%s %s in its buffer", b->label, n.entries,
+		plural(n.entries), is_are(n.entries));
 	if (n.overrun || n.dropped)
 		fprintf(stderr, ", %" PRIu64 " were overwritten, %" PRIu64 " had no room",
 			n.overrun, n.dropped);

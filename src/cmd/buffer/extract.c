@@ -59,9 +59,9 @@ static void say(const struct extract_options *o, const struct extracted *e, u64 
 {
 	if (!o->quiet)
 		fprintf(stderr,
-			"%" PRIu64 " events of the kernel, %" PRIu64 " bytes, in %s; %" PRIu64
+			"%" PRIu64 " event%s of the kernel, %" PRIu64 " bytes, in %s; %" PRIu64
 			" lost\n",
-			e->all.kept, e->bytes, o->output, lost);
+			e->all.kept, plural(e->all.kept), e->bytes, o->output, lost);
 	for (u32 i = 0; i < e->cpu_count; i++)
 		if (o->verbose || (lost && !o->quiet))
 			say_cpu(&e->each[i]);

@@ -104,7 +104,7 @@ static void say(const struct start_options *o, const struct kernel_setup *s)
 	for (size_t i = 0; i < s->events.all.len; i++)
 		events += s->events.all.items[i].asked != NULL;
 	if (events)
-		strbuf_addf(&what, "%u event%s", events, events == 1 ? "" : "s");
+		strbuf_addf(&what, "%u event%s", events, plural(events));
 	if (o->request.tracer)
 		strbuf_addf(&what, "%sthe tracer %s", events ? " and " : "", o->request.tracer);
 	fprintf(stderr, "session %s traces %s, into %s%s\n", o->name, what.data,

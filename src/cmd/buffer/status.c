@@ -270,9 +270,10 @@ static void text_settings(struct status *s, const struct buffer *b)
 static void text_counts(struct status *s, const char *label, const struct ring_counts *c)
 {
 	line(s, label,
-	     "%" PRIu64 " events in %" PRIu64 " KB; %" PRIu64 " overwritten, %" PRIu64
+	     "%" PRIu64 " event%s in %" PRIu64 " KB; %" PRIu64 " overwritten, %" PRIu64
 	     " without room, %" PRIu64 " read",
-	     c->entries, (c->bytes + 1023) / 1024, c->overrun, c->dropped, c->read);
+	     c->entries, plural(c->entries), (c->bytes + 1023) / 1024, c->overrun, c->dropped,
+	     c->read);
 }
 
 static void text_buffer(struct status *s, const struct buffer *b)
@@ -442,7 +443,8 @@ static void show(struct status *s, struct kernel *k)
 		(s->o.json ? json_global : text_global)(s, i);
 	}
 	if (s->state.unreadable && s->o.verbose && !s->o.json)
-		strbuf_addf(&s->out, "%u files could not be read\n", s->state.unreadable);
+		strbuf_addf(&s->out, "%u file%s could not be read\n", s->state.unreadable,
+			    plural(s->state.unreadable));
 }
 
 static int run(struct status *s, struct diag *d)

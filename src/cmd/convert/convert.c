@@ -251,8 +251,8 @@ static enum exit_code told_end(struct convert *c, const struct trace_writer *w)
 			   &c->diag);
 	diag_tell(&c->diag);
 	if (loss.events || loss.packets)
-		complain("convert", "the tracer lost %" PRIu64 " events and %" PRIu64 " packets",
-			 loss.events, loss.packets);
+		complain("convert", "the tracer lost %" PRIu64 " event%s and %" PRIu64 " packet%s",
+			 loss.events, plural(loss.events), loss.packets, plural(loss.packets));
 	if (is_damaged)
 		return EXIT_FAILED;
 	return loss.events || loss.packets || loss.gaps ? EXIT_LOST : EXIT_OK;

@@ -187,12 +187,12 @@ static int say_losses(struct ftrace_session *s, struct raw_buffer *buffer)
 		return EXIT_OK;
 	if (stats.damaged)
 		diag_warning(&s->diag, NO_SPAN,
-			     "%" PRIu64 " pages of the buffer could not be read to their end",
-			     stats.damaged);
+			     "%" PRIu64 " page%s of the buffer could not be read to their end",
+			     stats.damaged, plural(stats.damaged));
 	if (!stats.lost)
 		return stats.damaged ? EXIT_LOST : EXIT_OK;
-	diag_warning(&s->diag, NO_SPAN, "%" PRIu64 " events were lost, %" PRIu64 " were printed",
-		     stats.lost, s->printed);
+	diag_warning(&s->diag, NO_SPAN, "%" PRIu64 " event%s %s lost, %" PRIu64 " were printed",
+		     stats.lost, plural(stats.lost), was_were(stats.lost), s->printed);
 	diag_hint(&s->diag,
 		  "a filter (-p, FILTER) makes them fewer, -b KB makes the buffer larger");
 	return EXIT_LOST;

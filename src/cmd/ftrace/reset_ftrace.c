@@ -134,7 +134,8 @@ static void text_state(struct reset *r, const struct tracefs_state *s)
 	if (!s->items.len)
 		strbuf_addstr(&r->out, "everything is as after boot\n");
 	if (s->unreadable && r->o.verbose)
-		strbuf_addf(&r->out, "%u files could not be read\n", s->unreadable);
+		strbuf_addf(&r->out, "%u file%s could not be read\n", s->unreadable,
+			    plural(s->unreadable));
 }
 
 static void json_state(struct reset *r, const struct tracefs_state *s)

@@ -338,10 +338,12 @@ static int restore(struct restore *r)
 	if (err)
 		return err;
 	if (damaged || r->cut) {
-		diag_warning(r->diag, NO_SPAN,
-			     "%" PRIu64 " pages are damaged or cut off: what could not be read "
-			     "of them is lost",
-			     MAX(damaged, (u64)r->cut));
+		diag_warning(
+			r->diag, NO_SPAN,
+			"%" PRIu64
+			" page%s %s damaged or cut off: what could not be read of them is lost",
+			MAX(damaged, (u64)r->cut), plural(MAX(damaged, (u64)r->cut)),
+			is_are(MAX(damaged, (u64)r->cut)));
 		diag_code(r->diag, EXIT_LOST);
 	}
 	diag_tell(r->diag);
@@ -349,8 +351,8 @@ static int restore(struct restore *r)
 		struct strbuf shown = STRBUF_INIT;
 
 		escape_line(&shown, r->output, strlen(r->output));
-		fprintf(stderr, "%" PRIu64 " events, %" PRIu64 " bytes, in %s\n", r->events, bytes,
-			shown.data);
+		fprintf(stderr, "%" PRIu64 " event%s, %" PRIu64 " bytes, in %s\n", r->events,
+			plural(r->events), bytes, shown.data);
 		strbuf_release(&shown);
 	}
 	return 0;

@@ -319,7 +319,7 @@ static int close_piece(struct split *s)
 		printf("%s" SUFFIX, shown.data);
 	else
 		printf("%s-%u" SUFFIX, shown.data, s->number);
-	printf(": %" PRIu64 " events, %" PRIu64 " bytes\n", s->kept, bytes);
+	printf(": %" PRIu64 " event%s, %" PRIu64 " bytes\n", s->kept, plural(s->kept), bytes);
 	strbuf_release(&shown);
 	return 0;
 }
@@ -382,9 +382,9 @@ static int add_all(struct split *s, const char *path, s64 only)
 	page_merge_release(&m);
 	if (damaged && (only < 0 || (u32)only == s->piece.cpus[0]))
 		diag_warning(s->diag, NO_SPAN,
-			     "%s: %" PRIu64 " damaged pages: what could not be read of them is in "
-			     "no piece",
-			     path, damaged);
+			     "%s: %" PRIu64
+			     " damaged page%s: what could not be read of them is in no piece",
+			     path, damaged, plural(damaged));
 	if (damaged)
 		diag_code(s->diag, EXIT_LOST);
 	return err;

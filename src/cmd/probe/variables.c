@@ -154,9 +154,9 @@ static char *lives_in(const struct debug_variable *v)
 	if (access_is_chain(&v->access))
 		add_chain(&out, &v->access);
 	else
-		strbuf_addf(&out, "%s, in %u steps: only for scripts",
+		strbuf_addf(&out, "%s, in %u step%s: only for scripts",
 			    v->access.result == ACCESS_PLACE ? "memory" : "computed",
-			    v->access.count);
+			    v->access.count, plural(v->access.count));
 	return strbuf_detach(&out);
 }
 

@@ -431,9 +431,9 @@ static int end_user(struct record_run *run, void *state)
 		run->damaged += triggers_missed(&s->triggers, run->diag);
 	if (announce_refused(s->announce) && !run->failed)
 		fprintf(stderr,
-			"WARNING: %u events of programs stayed off: the predicate does not fit "
+			"WARNING: %u event%s of programs stayed off: the predicate does not fit "
 			"their fields, or there are too many of them\n",
-			announce_refused(s->announce));
+			announce_refused(s->announce), plural(announce_refused(s->announce)));
 	recorder_close(&s->recorder);
 	if (s->output) {
 		now = clock_now_ns(CLOCK_MONOTONIC);
@@ -449,9 +449,10 @@ static int end_user(struct record_run *run, void *state)
 			fprintf(stderr, "ERROR: not everything is written: %s\n", strerror(-rc));
 		if (unwritten) {
 			fprintf(stderr,
-				"WARNING: %" PRIu64 " events that were still in the rings are "
-				"lost with them\n",
-				unwritten);
+				"WARNING: %" PRIu64
+				" event%s that %s still in the rings %s lost with them\n",
+				unwritten, plural(unwritten), was_were(unwritten),
+				is_are(unwritten));
 			rc = 0; /* counted as lost: the rest of the recording is complete */
 		}
 	}

@@ -259,8 +259,8 @@ static void block_text(void *state, const struct table_style *style, struct strb
 	const struct block *const b = state;
 
 	if (b->open + b->cut)
-		strbuf_addf(out, "\nnot in it: %" PRIu64 " requests whose end was not recorded\n",
-			    b->open + b->cut);
+		strbuf_addf(out, "\nnot in it: %" PRIu64 " request%s whose end was not recorded\n",
+			    b->open + b->cut, plural(b->open + b->cut));
 }
 
 static const char *const recorded[] = {"block:block_rq_*", NULL};

@@ -66,7 +66,8 @@ void drawn_add_files(const struct drawn *d, struct strbuf *out)
 enum exit_code drawn_code(const struct drawn *d)
 {
 	if (d->lost)
-		complain(d->spec->name, "the tracer lost %" PRIu64 " events", d->lost);
+		complain(d->spec->name, "the tracer lost %" PRIu64 " event%s", d->lost,
+			 plural(d->lost));
 	return d->is_damaged ? EXIT_FAILED : d->lost || d->has_gaps ? EXIT_LOST : EXIT_OK;
 }
 

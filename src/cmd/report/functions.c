@@ -229,17 +229,17 @@ static void functions_text(void *state, const struct table_style *style, struct 
 		unentered += ((struct function *)e->value)->unentered;
 	if (unentered)
 		strbuf_addf(out,
-			    "\nUNENTERED: %" PRIu64 " calls whose beginning was not recorded; OWN "
-			    "is without them\n",
-			    unentered);
+			    "\nUNENTERED: %" PRIu64
+			    " call%s whose beginning was not recorded; OWN is without them\n",
+			    unentered, plural(unentered));
 	if (under_way)
-		strbuf_addf(out, "\nnot in it: %" PRIu64 " calls whose return was not recorded\n",
-			    under_way);
+		strbuf_addf(out, "\nnot in it: %" PRIu64 " call%s whose return was not recorded\n",
+			    under_way, plural(under_way));
 	if (f->odd)
 		strbuf_addf(out,
-			    "\nnot in it: %" PRIu64 " calls that ended before they began by the "
-			    "recorded clock\n",
-			    f->odd);
+			    "\nnot in it: %" PRIu64
+			    " call%s that ended before they began by the recorded clock\n",
+			    f->odd, plural(f->odd));
 }
 
 const struct report_analysis analysis_functions = {

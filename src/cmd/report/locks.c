@@ -435,8 +435,8 @@ static void locks_text(void *state, const struct table_style *style, struct strb
 	const struct locks *const l = state;
 
 	if (l->open + l->cut)
-		strbuf_addf(out, "\nnot in it: %" PRIu64 " waits whose end was not recorded\n",
-			    l->open + l->cut);
+		strbuf_addf(out, "\nnot in it: %" PRIu64 " wait%s whose end was not recorded\n",
+			    l->open + l->cut, plural(l->open + l->cut));
 }
 
 static const char *const recorded[] = {"lock:contention_*", "syscalls:sys_enter_futex",

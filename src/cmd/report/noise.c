@@ -295,9 +295,10 @@ static void noise_finish(void *state, struct report_table *ret, struct diag *d)
 
 	if (n->strange) {
 		diag_error(d, NO_SPAN,
-			   "%" PRIu64 " events of %s have no field '%s': they are text, or of "
-			   "another program",
-			   n->strange, t->name, t->measured[0]);
+			   "%" PRIu64
+			   " event%s of %s %s no field '%s': they are text, or of another program",
+			   n->strange, plural(n->strange), t->name,
+			   n->strange == 1 ? "has" : "have", t->measured[0]);
 		return;
 	}
 	*ret = (struct report_table){

@@ -253,7 +253,8 @@ bool pairs_check(const struct pairs *q, struct diag *d)
 			diag_error(d, NO_SPAN, "no event '%s'%s was recorded", q->ends[i].event,
 				   q->ends[i].condition ? " for which that holds" : "");
 	if (!q->ended && q->lacking)
-		diag_error(d, NO_SPAN, "%" PRIu64 " events do not have the key '%s'", q->lacking,
+		diag_error(d, NO_SPAN, "%" PRIu64 " event%s %s not have the key '%s'", q->lacking,
+			   plural(q->lacking), q->lacking == 1 ? "does" : "do",
 			   q->keys[0].field[PAIR_TO] ?: "tid");
 	return d->errors == errors;
 }

@@ -116,7 +116,7 @@ static void tell_places(const struct reading *r, u64 all)
 	const bool as_recorded = recordings_options(r->recordings)->style;
 	struct strbuf text = STRBUF_INIT;
 
-	strbuf_addf(&text, ", at %" PRIu64 " place%s, ", l->places, l->places == 1 ? "" : "s");
+	strbuf_addf(&text, ", at %" PRIu64 " place%s, ", l->places, plural(l->places));
 	report_time_text(l->first_ns, a->selection.utc, as_recorded, &text);
 	if (l->places > 1) {
 		strbuf_addstr(&text, " to ");

@@ -223,8 +223,8 @@ static void syscalls_text(void *state, const struct table_style *style, struct s
 	const struct syscalls *const s = state;
 
 	if (s->open + s->cut)
-		strbuf_addf(out, "\nnot in it: %" PRIu64 " calls whose return was not recorded\n",
-			    s->open + s->cut);
+		strbuf_addf(out, "\nnot in it: %" PRIu64 " call%s whose return was not recorded\n",
+			    s->open + s->cut, plural(s->open + s->cut));
 }
 
 static const char *const recorded[] = {"raw_syscalls:*", NULL};

@@ -324,9 +324,9 @@ static bool say_what_lacks(const struct top *t, struct diag *d)
 			   t->request->sum ?: "");
 	else if (t->lacking)
 		diag_warning(d, NO_SPAN,
-			     "%" PRIu64 " of %" PRIu64 " events are left out: they have not all of "
-			     "what was asked for",
-			     t->lacking, t->events);
+			     "%" PRIu64 " of %" PRIu64
+			     " event%s %s left out: they have not all of what was asked for",
+			     t->lacking, t->events, plural(t->events), is_are(t->lacking));
 	return !t->has_fractions && !t->tree.is_too_large && !lacks_all;
 }
 

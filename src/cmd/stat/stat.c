@@ -384,8 +384,8 @@ static void check_unread(struct stat_run *run)
 {
 	if (!run->unread)
 		return;
-	diag_error(&run->diag, NO_SPAN, "%u counters could not be read: their events are missing",
-		   run->unread);
+	diag_error(&run->diag, NO_SPAN, "%u counter%s could not be read: their events are missing",
+		   run->unread, plural(run->unread));
 	diag_code(&run->diag, EXIT_LOST);
 }
 

@@ -401,14 +401,14 @@ static void say_uncertain(const struct timeline *t)
 
 	if (partial)
 		complain("timeline",
-			 "of %zu threads only some switches were recorded: what they did is not "
+			 "of %zu thread%s only some switches %s recorded: what they did is not "
 			 "certain, and in no sum",
-			 partial);
+			 partial, plural(partial), was_were(partial));
 	if (moved)
 		complain("timeline",
-			 "%zu events are recorded after later ones: they are drawn at the time of "
-			 "those, up to %" PRIu64 " ns too late",
-			 moved, most_ns);
+			 "%zu event%s %s recorded after later ones: drawn at the time "
+			 "of those, up to %" PRIu64 " ns too late",
+			 moved, plural(moved), is_are(moved), most_ns);
 }
 
 static int draw(struct drawing *d)

@@ -64,9 +64,10 @@ static void draw_first(struct top *t)
 
 	localtime_r(&now, &tm);
 	strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	strbuf_addf(&text, "  %u processes, %u threads, %u running; by %s, every %.3g s",
-		    t->rows.processes, t->rows.threads, t->rows.running, t->choice.sort->title,
-		    (double)t->o->delay_ns / 1e9);
+	strbuf_addf(&text, "  %u %s, %u thread%s, %u running; by %s, every %.3g s",
+		    t->rows.processes, t->rows.processes == 1 ? "process" : "processes",
+		    t->rows.threads, plural(t->rows.threads), t->rows.running,
+		    t->choice.sort->title, (double)t->o->delay_ns / 1e9);
 	if (*t->filter) {
 		strbuf_addstr(&text, "; only '");
 		escape_line(&text, t->filter, strlen(t->filter));
@@ -254,11 +255,10 @@ static void add_stacks(struct top *t)
 			       share >= 50   ? STYLE_HOT
 			       : share >= 10 ? STYLE_STRONG
 					     : STYLE_PLAIN,
-			       s->is_off
-				       ? arena_printf(&t->text, "%5.1f%%  %.3f s", share,
-						      (double)l->weight / 1e9)
-				       : arena_printf(&t->text, "%5.1f%%  %" PRIu64 " sample%s",
-						      share, l->weight, l->weight == 1 ? "" : "s"));
+			       s->is_off ? arena_printf(&t->text, "%5.1f%%  %.3f s", share,
+							(double)l->weight / 1e9)
+					 : arena_printf(&t->text, "%5.1f%%  %" PRIu64 " sample%s",
+							share, l->weight, plural(l->weight)));
 		add_frames(t, l->kernel, true);
 		add_frames(t, l->user, false);
 	}

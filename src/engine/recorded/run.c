@@ -392,13 +392,14 @@ static void report_losses(struct run *run)
 			     loss.gaps ? "at least " : "", n);
 	}
 	if (run->unknown)
-		diag_warning(d, run->unknown_why.span, "%s: %" PRIu64 " events are left out for it",
-			     run->unknown_why.why, run->unknown);
+		diag_warning(d, run->unknown_why.span, "%s: %" PRIu64 " event%s %s left out for it",
+			     run->unknown_why.why, run->unknown, plural(run->unknown),
+			     is_are(run->unknown));
 	if (run->damaged + loss.damaged)
 		diag_warning(d, NO_SPAN,
-			     "%" PRIu64 " events could not be read: their records do not fit their "
-			     "formats",
-			     run->damaged + loss.damaged);
+			     "%" PRIu64
+			     " event%s could not be read: their records do not fit their formats",
+			     run->damaged + loss.damaged, plural(run->damaged + loss.damaged));
 	run->e->lost[LOST_EVENTS] += n + run->unknown + run->damaged + loss.damaged;
 	action_print_diagnostics(run->e);
 }

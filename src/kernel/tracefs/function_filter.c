@@ -166,10 +166,12 @@ static void tell_left_out(struct filter *f, const char *list)
 	free(text);
 	each_word(f, list, count_word);
 	if (f->left_out)
-		diag_warning(instance_diag(f->in), NO_SPAN,
-			     "%u functions that match %s are left out: notrace (the kernel allows "
-			     "no tracing of them)",
-			     f->left_out, list);
+		diag_warning(
+			instance_diag(f->in), NO_SPAN,
+			"%u function%s that match%s %s %s left out: notrace (the kernel allows "
+			"no tracing of them)",
+			f->left_out, plural(f->left_out), f->left_out == 1 ? "es" : "", list,
+			is_are(f->left_out));
 }
 
 int function_filter_set(struct instance *in, const char *file, const char *list)

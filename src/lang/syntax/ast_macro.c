@@ -66,7 +66,7 @@ static void explain_mismatch(struct expander *x, const struct expr *call, const 
 {
 	if (m->is_function) {
 		diag_error(x->diag, call->span, "Function `%s` requires %u argument%s, got %s%u",
-			   m->name, m->nparams, m->nparams == 1 ? "" : "s",
+			   m->name, m->nparams, plural(m->nparams),
 			   call->nargs < m->nparams ? "only " : "", call->nargs);
 		x->failed = true;
 		return;

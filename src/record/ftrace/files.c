@@ -242,8 +242,8 @@ void kernel_files_finish(struct kernel_files *f)
 
 void kernel_files_say(const struct kernel_files *f, u64 kept)
 {
-	fprintf(stderr, "%" PRIu64 " events of the kernel, %" PRIu64 " bytes, in ",
-		kept - f->removed_events, f->size);
+	fprintf(stderr, "%" PRIu64 " event%s of the kernel, %" PRIu64 " bytes, in ",
+		kept - f->removed_events, plural(kept - f->removed_events), f->size);
 	if (f->full.len)
 		fprintf(stderr, "%s to ", f->full.items[0]->path);
 	fprintf(stderr, "%s; ", f->path);

@@ -296,8 +296,8 @@ static void say(const struct kernel_run *s, const struct counts *c, u64 bytes)
 			kernel_files_say(s->files, c->kept);
 		else
 			fprintf(stderr,
-				"%" PRIu64 " events of the kernel, %" PRIu64 " bytes, in %s; ",
-				c->kept, bytes, s->path);
+				"%" PRIu64 " event%s of the kernel, %" PRIu64 " bytes, in %s; ",
+				c->kept, plural(c->kept), bytes, s->path);
 		fprintf(stderr, "%" PRIu64 " lost\n", c->lost);
 	}
 	for (u32 i = 0; i < s->cpu_count; i++)
@@ -356,8 +356,9 @@ static void take_snapshot(struct record_run *run, struct kernel_run *s)
 	if (rc)
 		run->failed = true;
 	else if (!run->request->quiet)
-		fprintf(stderr, "%" PRIu64 " events of the kernel, %" PRIu64 " bytes, in %s\n",
-			sum(s, false).kept - before, bytes, path);
+		fprintf(stderr, "%" PRIu64 " event%s of the kernel, %" PRIu64 " bytes, in %s\n",
+			sum(s, false).kept - before, plural(sum(s, false).kept - before), bytes,
+			path);
 	diag_tell(run->diag);
 	free(path);
 }
@@ -420,8 +421,9 @@ static void tell_full_buffers(struct kernel_run *s, const struct counts *c)
 	if (!(c->overwritten + c->dropped))
 		return;
 	diag_warning(d, NO_SPAN,
-		     "%" PRIu64 " events are lost, as a CPU's buffer of %" PRIu64 " KB was full",
-		     c->overwritten + c->dropped, kb);
+		     "%" PRIu64 " event%s %s lost, as a CPU's buffer of %" PRIu64 " KB was full",
+		     c->overwritten + c->dropped, plural(c->overwritten + c->dropped),
+		     is_are(c->overwritten + c->dropped), kb);
 	diag_hint(d,
 		  "-b %" PRIu64 " doubles it; a condition on the event leaves out what you do "
 		  "not need",

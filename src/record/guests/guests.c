@@ -163,17 +163,18 @@ static void say_clock(const struct guest *g, const char *directory)
 	else if (clock_relation_uncertainty(r, &least, &most))
 		fprintf(stderr,
 			"%s: its clock is known to +-%" PRIu64 " ns at best, +-%" PRIu64
-			" at worst, by %zu exchanges%s%s%s; in %s\n",
+			" at worst, by %zu exchange%s%s%s%s; in %s\n",
 			g->name, least, most,
 			r->bounds.all.len - (size_t)r->compared[CLOCK_ENTRIES],
+			plural(r->bounds.all.len - (size_t)r->compared[CLOCK_ENTRIES]),
 			r->compared[CLOCK_TSC] ? ", the offset of its TSC" : "",
 			r->compared[CLOCK_PTP] ? ", PTP_KVM" : "",
 			r->compared[CLOCK_ENTRIES] ? ", its entries and exits" : "", path);
 	if (g->clock.refused)
 		fprintf(stderr,
 			"WARNING: %s: what the hypervisor says of its clock contradicted the "
-			"messages %" PRIu64 " times, and was not taken then\n",
-			g->name, g->clock.refused);
+			"messages %" PRIu64 " time%s, and was not taken then\n",
+			g->name, g->clock.refused, plural(g->clock.refused));
 	clock_relation_free(r);
 	free(path);
 }

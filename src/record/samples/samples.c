@@ -355,14 +355,17 @@ static void tell_losses(struct samples *s)
 		lost = s->lost_records;
 	if (lost)
 		fprintf(stderr,
-			"WARNING: %" PRIu64 " samples are lost: the rings were full; "
-			"larger ones (-b), fewer samples (-F)\n",
-			lost);
+			"WARNING: %" PRIu64
+			" sample%s %s lost: the rings were full; larger ones (-b), fewer "
+			"samples (-F)\n",
+			lost, plural(lost), is_are(lost));
 	if (samples_tracking(s)->lost)
 		fprintf(stderr,
-			"WARNING: %" PRIu64 " records of tasks and mappings are lost: names of "
-			"threads and functions may be missing\n",
-			samples_tracking(s)->lost);
+			"WARNING: %" PRIu64
+			" record%s of tasks and mappings %s lost: names of threads and "
+			"functions may be missing\n",
+			samples_tracking(s)->lost, plural(samples_tracking(s)->lost),
+			is_are(samples_tracking(s)->lost));
 	if (s->throttled)
 		fprintf(stderr,
 			"WARNING: the kernel held samples back %" PRIu64

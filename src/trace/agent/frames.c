@@ -171,8 +171,8 @@ bool agent_lines_take(struct agent_lines *l)
 void agent_lines_tell(const struct agent_lines *l, const char *machine)
 {
 	if (l->hidden)
-		fprintf(stderr, "WARNING: %s: %" PRIu64 " more lines of its agent are not shown\n",
-			machine, l->hidden);
+		fprintf(stderr, "WARNING: %s: %" PRIu64 " more line%s of its agent %s not shown\n",
+			machine, l->hidden, plural(l->hidden), is_are(l->hidden));
 }
 
 /* ---- going out ---- */

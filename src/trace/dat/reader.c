@@ -448,10 +448,10 @@ static void dat_loss(struct recording *r, struct diag *d, struct recording_loss 
 		diag_warning(d, NO_SPAN,
 			     "%s: events were lost at %" PRIu64
 			     " place%s; how many, the recording does not say",
-			     r->path, gaps, gaps == 1 ? "" : "s");
+			     r->path, gaps, plural(gaps));
 	if (damaged)
-		diag_error(d, NO_SPAN, "%s: %" PRIu64 " pages could not be read to their end",
-			   r->path, damaged);
+		diag_error(d, NO_SPAN, "%s: %" PRIu64 " page%s could not be read to their end",
+			   r->path, damaged, plural(damaged));
 	ret->gaps |= gaps != 0;
 }
 

@@ -243,14 +243,15 @@ void perf_data_left_out(const struct perf_data *p, struct diag *d)
 {
 	if (p->unknown)
 		diag_warning(d, NO_SPAN,
-			     "%s: %" PRIu64 " records of unknown types were left out, as type %u",
-			     p->path, p->unknown, p->unknown_type);
+			     "%s: %" PRIu64 " record%s of unknown types %s left out, as type %u",
+			     p->path, p->unknown, plural(p->unknown), was_were(p->unknown),
+			     p->unknown_type);
 	if (p->aux)
 		diag_warning(d, NO_SPAN,
-			     "%s: %" PRIu64 " pieces of hardware traces were left out (AUXTRACE)",
-			     p->path, p->aux);
+			     "%s: %" PRIu64 " piece%s of hardware traces %s left out (AUXTRACE)",
+			     p->path, p->aux, plural(p->aux), was_were(p->aux));
 	if (p->counters)
 		diag_warning(d, NO_SPAN,
-			     "%s: %" PRIu64 " counters of threads that ended were left out (READ)",
-			     p->path, p->counters);
+			     "%s: %" PRIu64 " counter%s of threads that ended %s left out (READ)",
+			     p->path, p->counters, plural(p->counters), was_were(p->counters));
 }

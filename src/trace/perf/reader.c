@@ -389,16 +389,16 @@ static void perf_loss(struct recording *r, struct diag *d, struct recording_loss
 			     "kernel.perf_event_max_sample_rate allows",
 			     r->path, p->throttled);
 	if (p->damaged)
-		diag_error(d, NO_SPAN, "%s: %" PRIu64 " samples do not fit into their records",
-			   r->path, p->damaged);
+		diag_error(d, NO_SPAN, "%s: %" PRIu64 " sample%s %s not fit into their records",
+			   r->path, p->damaged, plural(p->damaged),
+			   p->damaged == 1 ? "does" : "do");
 	if (mappings)
-		diag_error(d, NO_SPAN, "%s: %" PRIu64 " mappings were left out: there are too many",
-			   r->path, mappings);
+		diag_error(d, NO_SPAN, "%s: %" PRIu64 " mapping%s %s left out: there are too many",
+			   r->path, mappings, plural(mappings), was_were(mappings));
 	if (late)
 		diag_warning(d, NO_SPAN,
-			     "%s: %" PRIu64 " records are out of order: they were recorded after "
-			     "later ones",
-			     r->path, late);
+			     "%s: %" PRIu64 " record%s %s out of order: recorded after later ones",
+			     r->path, late, plural(late), is_are(late));
 	perf_data_left_out(p->data, d);
 }
 

@@ -170,14 +170,15 @@ void xen_file_damage(const struct xen_file *f, struct diag *d)
 			   f->path, f->missing);
 	if (f->strange_at != UINT64_MAX)
 		diag_error(d, NO_SPAN,
-			   "%s: at byte %" PRIu64 " records of a CPU should begin, and do not: "
-			   "nothing behind it was read",
+			   "%s: at byte %" PRIu64
+			   " records of a CPU should begin, and do not: nothing behind it was read",
 			   f->path, f->strange_at);
 	if (f->torn)
 		diag_error(d, NO_SPAN,
-			   "%s: %" PRIu64 " times a record does not fit into what was written at "
-			   "once: the rest of that was left out",
-			   f->path, f->torn);
+			   "%s: %" PRIu64
+			   " time%s a record does not fit into what was written at once: the rest "
+			   "of that was left out",
+			   f->path, f->torn, plural(f->torn));
 	if (f->timeless)
 		diag_error(d, NO_SPAN,
 			   "%s: the records of %" PRIu64 " CPUs have no time: they were left out",

@@ -77,7 +77,8 @@ void flame_text(const struct flame *f, const struct flame_options *o, struct str
 			hidden.frames++;
 	}
 	if (hidden.frames)
-		strbuf_addf(out, "%6.2f%% %12llu  in %zu frames of less than %.1f%% each\n",
+		strbuf_addf(out, "%6.2f%% %12llu  in %zu frame%s of less than %.1f%% each\n",
 			    100.0 * (double)hidden.weight / (double)all,
-			    (unsigned long long)hidden.weight, hidden.frames, 100 * LEAST_SHARE);
+			    (unsigned long long)hidden.weight, hidden.frames, plural(hidden.frames),
+			    100 * LEAST_SHARE);
 }

@@ -29,6 +29,8 @@ static void add_cell(const struct heat *h, const struct heat_options *o, u32 col
 	strbuf_addstr(&what, ", ");
 	heat_row_text(h, o, row, &what);
 	strbuf_addf(&what, ": %llu %s", (unsigned long long)count, o->counted);
+	if (count == 1 && str_eq(o->counted, "events"))
+		what.data[--what.len] = '\0';
 	strbuf_addf(out,
 		    "<rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"#%06x\"><title>",
 		    LEFT + column * width, TOP + (g->rows - 1 - row) * row_height(g), width,

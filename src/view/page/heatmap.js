@@ -129,7 +129,7 @@ class HeatPage extends HeatDrawing {
 			return;
 		}
 		const sum = this.sum();
-		const words = [`${grouped(sum)} ${unit}`, `${percent(sum, heat.total)} of all`];
+		const words = [`${grouped(sum)} ${sum === 1 && unit === 'events' ? 'event' : unit}`, `${percent(sum, heat.total)} of all`];
 		if (heat.full && this.from === this.to)
 			words.push(`${percent(sum, heat.full)} of the cell`);
 		else if (!this.heat.bySecond)

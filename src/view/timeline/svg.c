@@ -117,10 +117,11 @@ static void add_legend(u32 y, size_t hidden, struct strbuf *out)
 			    x, y - 9, timeline_colour(drawn[i], false), x + 14, y,
 			    timeline_state_text(drawn[i]));
 	if (hidden)
-		strbuf_addf(out,
-			    "<text x=\"%u\" y=\"%u\">%zu more threads, which ran less or are "
-			    "known in part, are not shown</text>\n",
-			    LEFT, y + 18, hidden);
+		strbuf_addf(
+			out,
+			"<text x=\"%u\" y=\"%u\">%zu more thread%s, which ran less or are known "
+			"in part, %s not shown</text>\n",
+			LEFT, y + 18, hidden, plural(hidden), is_are(hidden));
 }
 
 void timeline_svg(const struct timeline *t, const struct timeline_options *o, struct strbuf *out)

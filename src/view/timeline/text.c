@@ -105,8 +105,9 @@ void timeline_text(const struct timeline *t, const struct timeline_options *o, s
 	if (shown < t->threads.len)
 		strbuf_addf(
 			out,
-			"%zu more threads, which ran less or are known in part, are not shown\n",
-			t->threads.len - shown);
+			"%zu more thread%s, which ran less or are known in part, %s not shown\n",
+			t->threads.len - shown, plural(t->threads.len - shown),
+			is_are(t->threads.len - shown));
 	free(cells);
 	free(order);
 }

@@ -22,7 +22,8 @@ static bool go_on(void *arg, u64 events)
 	struct tui *const t = arg;
 	u32 key;
 
-	snprintf(t->message, sizeof(t->message), "%" PRIu64 " events read; Esc gives up", events);
+	snprintf(t->message, sizeof(t->message), "%" PRIu64 " event%s read; Esc gives up", events,
+		 plural(events));
 	terminal_measure(&t->terminal);
 	t->is_over |= tui_draw(t) != 0;
 	while ((key = terminal_key(&t->terminal))) {
@@ -253,8 +254,9 @@ static const char *title_of_lines(struct view *v, const struct table_row *row, u
 
 	for (u32 i = 0; i <= row->depth; i++)
 		strbuf_addf(&text, "%s%s", i ? " > " : "", row->names[i]);
-	ret = arena_printf(&v->text, "%s%" PRIu64 " events of %s",
-			   lines == MOST_LINES ? "the first " : "", lines, text.data);
+	ret = arena_printf(&v->text, "%s%" PRIu64 " event%s of %s",
+			   lines == MOST_LINES ? "the first " : "", lines, plural(lines),
+			   text.data);
 	strbuf_release(&text);
 	return ret;
 }
