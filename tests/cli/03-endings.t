@@ -143,13 +143,17 @@ tpoint -d 1000 -p PID sched:sched_switch
 uprobe -p PID p:libc:malloc
 hist -p PID sched:sched_switch keys=prev_comm
 hist --engine bpf -p PID sched:sched_switch keys=prev_comm
+top -b -d 0.2 -p PID
+stat -p PID
+record -q -e sched_switch -p PID -o WORK/kernel
+record -q -F 99 -p PID -o WORK/samples
 record -q -p PID -u none:* -o WORK/recorded
 END
 while read -r words; do
 	# shellcheck disable=SC2046
 	timeout -k 1 60 "$pantrace" $(echo "$words" | sed "s|PID|4194000|; s|WORK|$work|") >"$work/out" 2>"$work/err" </dev/null
 	code=$?
-	[ $code = 1 ] && grep -qE 'there is no (process|thread) 4194000' "$work/err" || echo "$words: $code $(cat "$work/err")"
+	[ $code = 1 ] && grep -qE 'there is no (process|thread|process or thread) 4194000' "$work/err" || echo "$words: $code $(cat "$work/err")"
 done <"$work/of-a-process" >"$work/bad"
 for words in 'functrace -p 4194000 vfs_read' 'funcgraph -p 4194000 vfs_read' 'kprobe -p 4194000 p:vfs_read' \
 	'funccount -p 4194000 vfs_read' 'user list -p 4194000' 'list -p 4194000 usdt:*' '--dwarf-pid 4194000 -e begin{}'; do

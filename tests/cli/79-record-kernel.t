@@ -264,4 +264,7 @@ ln -s /etc/passwd link.dat
 run record -e sched -d 0.1 -o link.dat
 is "$rc/$(head -c 4 /etc/passwd)" 1/root "no link is followed"
 is "$(ls $instances | grep -c "^pantrace-$$-")" 0 "no instance is left"
+run record -e sched_switch -o - -- true
+is "$rc $(ls -d ./-* 2>/dev/null)" "2 " "-o - is refused: nothing is called so"
+
 done_testing

@@ -292,6 +292,11 @@ static bool is_wanted(const struct record_request *r, const struct record_source
 static int check_output(const struct record_request *r, const struct record_source *const *wanted,
 			size_t count)
 {
+	if (r->output && str_eq(r->output, "-"))
+		return options_usage_error(&record_spec,
+					   "-o -: a recording is written at several places at a "
+					   "time, which standard output cannot take; --to sends it "
+					   "to another machine");
 	for (size_t i = 0; i < count && count > 1; i++)
 		if (record_is_file(r, wanted[i]))
 			return options_usage_error(

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/top/top.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "cmd/commands.h"
 #include "cmd/run/run.h"
 #include "engine/engine.h"
@@ -20,7 +22,8 @@ static const struct option_spec top_table[] = {
 	{'n', "rounds", "COUNT", "end after this many readings", OPTION_POSITIVE, O(rounds)},
 	{0, NULL, NULL, "Which rows", OPTION_HEADING, 0},
 	{'H', "threads", NULL, "threads instead of processes", OPTION_FLAG, O(by_thread)},
-	{'p', "pid", "PID", "only this process or thread (may be repeated)", OPTION_PIDS, O(pids)},
+	{'p', "pid", "PID", "only this process or thread, until it ends (may be repeated)",
+	 OPTION_PIDS, O(pids)},
 	{'f', "filter", "TEXT", "only those with this in their name", OPTION_STRING, O(filter)},
 	{'s', "sort", "COLUMN",
 	 "cpu (default), runq, off, calls, faults, read, write, disk, time, pid, threads, state, "
@@ -134,6 +137,50 @@ static void begin(struct top *t)
 		watch_input(t);
 }
 
+/* ---- -p ---- */
+
+static int watch_pids(struct top *t)
+{
+	const struct pid_list *const pids = &t->o->pids;
+
+	t->of_pids = xreallocarray(NULL, MAX(pids->count, 1u), sizeof(*t->of_pids));
+	for (u32 i = 0; i < pids->count; i++)
+		t->of_pids[i] = -1;
+	for (u32 i = 0; i < pids->count; i++) {
+		const pid_t pid = pids->items[i];
+
+		if (!process_exists(pid)) {
+			complain("top", "there is no process or thread %d (-p)", (int)pid);
+			return EXIT_FAILED;
+		}
+		t->of_pids[i] = process_open(pid);
+		if (t->of_pids[i] == -EINVAL)
+			t->of_pids[i] = process_open_thread(pid);
+	}
+	return OPTIONS_GO_ON;
+}
+
+static bool pids_have_ended(const struct top *t)
+{
+	const struct pid_list *const pids = &t->o->pids;
+
+	for (u32 i = 0; i < pids->count; i++) {
+		struct pollfd p = {.fd = t->of_pids[i], .events = POLLIN};
+
+		if (p.fd >= 0 ? poll(&p, 1, 0) <= 0 : process_exists(pids->items[i]))
+			return false;
+	}
+	return pids->count;
+}
+
+static void release_pids(struct top *t)
+{
+	for (u32 i = 0; t->of_pids && i < t->o->pids.count; i++)
+		if (t->of_pids[i] >= 0)
+			close(t->of_pids[i]);
+	free(t->of_pids);
+}
+
 /* An interval has gone by. */
 static void take_round(struct top *t)
 {
@@ -152,7 +199,7 @@ static void take_round(struct top *t)
 		hot_stacks_read(&t->stacks, t->engine);
 	if (t->o->is_batch)
 		top_print(t, t->engine->out);
-	t->is_over = t->o->rounds && t->round >= t->o->rounds;
+	t->is_over = (t->o->rounds && t->round >= t->o->rounds) || pids_have_ended(t);
 }
 
 static bool wake(void *arg, struct engine *e)
@@ -187,6 +234,8 @@ static void end(void *arg, struct engine *e)
 	struct top *const t = arg;
 
 	terminal_close(&t->terminal);
+	if (!t->o->is_batch && pids_have_ended(t))
+		complain("top", "what was asked for with -p has ended");
 	if (e->lost[LOST_MAP_FULL])
 		complain("top",
 			 "%" PRIu64
@@ -262,6 +311,9 @@ int cmd_top(int argc, char **argv)
 		t.choice.by_thread = o.by_thread;
 		t.choice.as_tree = o.as_tree;
 		t.choice.is_ascending = str_eq(t.choice.sort->key, "pid");
+		rc = watch_pids(&t);
+	}
+	if (rc == OPTIONS_GO_ON) {
 		t.cpus = (u32)sysconf(_SC_NPROCESSORS_ONLN);
 		t.epoll = epoll_create1(EPOLL_CLOEXEC);
 		t.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -277,6 +329,7 @@ int cmd_top(int argc, char **argv)
 		vector_free(&t.lines.items);
 		arena_release(&t.text);
 	}
+	release_pids(&t);
 	options_release(&top_command, &o);
 	return rc;
 }

@@ -38,6 +38,7 @@ struct top {
 	struct row_choice choice;
 	struct rows rows;
 	char filter[64];
+	int *of_pids; /* of each -p: readable when it has ended; -1 = the kernel cannot tell */
 
 	/* batch */
 	struct sink sink;
