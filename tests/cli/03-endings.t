@@ -145,8 +145,8 @@ hist -p PID sched:sched_switch keys=prev_comm
 hist --engine bpf -p PID sched:sched_switch keys=prev_comm
 top -b -d 0.2 -p PID
 stat -p PID
-record -q -e sched_switch -p PID -o WORK/kernel
-record -q -F 99 -p PID -o WORK/samples
+record -q -e sched_switch -p PID -o WORK/kernel-of
+record -q -F 99 -p PID -o WORK/samples-of
 record -q -p PID -u none:* -o WORK/recorded
 END
 while read -r words; do
