@@ -153,6 +153,11 @@ struct probe_request probe_split(struct arena *arena, const char *text)
 	return ret;
 }
 
+static bool can_be_recorded(const struct probe_env *env, const struct probe_provider *p)
+{
+	return !env->recorded || p->is_recorded || (env->recorded->is_live && p->is_made_live);
+}
+
 /*
  * `*:vfs_read`: every provider that can take the rest. A provider that finds nothing, or takes
  * another number of parts, is skipped without a message; only if none finds anything is there an
@@ -171,7 +176,7 @@ static int expand_providers(struct probe_env *env, const struct probe_request *r
 		const char **parts;
 
 		if (!glob_match(r->parts[0], p->name) || p->takes_path != user || r->count < 2 ||
-		    (env->recorded && !p->is_recorded))
+		    !can_be_recorded(env, p))
 			continue;
 		parts = arena_memdup(env->arena, r->parts, r->count * sizeof(*parts));
 		parts[0] = p->name;
@@ -190,6 +195,13 @@ static int expand_providers(struct probe_env *env, const struct probe_request *r
 static int refuse_recorded(struct probe_env *env, const struct probe_request *r,
 			   const struct probe_provider *p)
 {
+	if (env->recorded->is_live) {
+		diag_error(env->diag, r->span, "%s probes need BPF: a trace buffer has no such",
+			   p->name);
+		diag_hint(env->diag, "it has tracepoint, kprobe, kretprobe, uprobe, uretprobe, "
+				     "interval, begin and end");
+		return -EINVAL;
+	}
 	diag_error(env->diag, r->span, "%s probes cannot run over a recording", p->name);
 	diag_hint(env->diag, "`pantrace report --count DIRECTORY` lists its events, for "
 			     "tracepoint:SYSTEM:EVENT; interval, begin and end go by its clock");
@@ -216,7 +228,7 @@ int probe_expand(struct probe_env *env, const struct probe_request *request,
 		return expand_providers(env, request, out);
 	if (!p)
 		return unknown_provider(env, request);
-	if (env->recorded && !p->is_recorded)
+	if (!can_be_recorded(env, p))
 		return refuse_recorded(env, request, p);
 	err = p->expand(env, request, out, p);
 	if (err)
@@ -343,7 +355,7 @@ int probe_require(struct probe_env *env, struct span at, enum kernel_capability 
 	const struct kernel_answer *a;
 	bool privilege;
 
-	if (env->list_only || env->compile_only)
+	if (env->list_only || env->compile_only || env->recorded)
 		return 0;
 	a = kernel_ask(env->kernel, c);
 	if (a->yes)

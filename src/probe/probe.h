@@ -44,6 +44,7 @@ struct probe_recorded {
 	 * recording has no such text; -EXDEV, several have, which differ.
 	 */
 	int (*event_format)(void *arg, const char *category, const char *event, const char **ret);
+	bool is_live; /* it is the running kernel's, by way of tracefs: it may have probes, too */
 };
 
 /* Environment of expand/describe/attach; one per run, passed down, never global. */
@@ -344,6 +345,8 @@ struct probe_provider {
 	bool asks; /* attach() minds env->only_ask */
 	/* recordings have such events, or make them: expand() and describe() mind env->recorded */
 	bool is_recorded;
+	/* tracefs can make an event of it, which has all registers: engine/recorded/live.h */
+	bool is_made_live;
 	/*
 	 * Fills in what perf_event_open(2) counts t by, but for its size; texts are in env->arena.
 	 * 0 or -errno. NULL: only programs see such events.

@@ -81,9 +81,44 @@ refused() { # SCRIPT TEXT NAME
 	like "$(tr '\n' ' ' <err)" "$2.*trace buffer" "$3"
 }
 refused 'tracepoint:syscalls:sys_enter_openat { printf("%s", str(args.filename)) }' '1:[0-9-]+: ERROR: the recording does not hold the memory' "memory"
-refused 'tracepoint:sched:sched_switch { @[kstack] = count() }' '1:[0-9-]+: ERROR: this recording does not hold stacks' "stacks"
+refused 'tracepoint:sched:sched_switch { @[ustack] = count() }' '1:[0-9-]+: ERROR: ustack:' "stacks of programs"
 refused 'tracepoint:sched:sched_switch { @[uid] = count() }' 'ERROR: uid: a recording does not hold this' "users"
-refused 'kprobe:vfs_read { @ = count() }' 'ERROR: kprobe probes cannot' "kprobes"
+refused 'profile:hz:99 { @ = count() }' 'ERROR: profile probes need BPF' "samples"
+refused "uprobe:./busy:main { printf(\"%s\", str(arg1)) }" 'ERROR: the recording does not hold the memory' "memory behind an argument"
+
+# The kernel's stacks: those that programs in the kernel see, but for the function of ftrace or perf that took an event of syscalls
+cat >stacks.bt <<'E2'
+tracepoint:raw_syscalls:sys_exit /comm == "busy-main" && args.id == 110/ { @exit[kstack] = count(); }
+tracepoint:syscalls:sys_enter_getppid /comm == "busy-main"/ { @enter[kstack] = count(); @three[kstack(3)] = count(); }
+tracepoint:sched:sched_process_fork /comm == "busy-main"/ { @fork[kstack] = count(); }
+E2
+taken() { grep -v -e '^ *perf_syscall_enter+' -e '^ *ftrace_syscall_enter+'; }
+user -o user stacks.bt -c "$pantrace run -q stacks.bt -c ./busy -o kernel" 2>err
+is $? 0 "stacks, seen twice" || cat err
+taken <kernel >want
+taken <user >got
+[ "$(grep -c do_syscall_64 want)" = 4 ] && [ "$(grep -c ': 700$' want)" = 3 ] && cmp -s want got
+ok "the same stacks, as often" || diff want got
+# Probes of functions, with their arguments and results
+cat >probes.bt <<'E2'
+uprobe:./busy:run { @[comm == "busy-two", arg0 != 0, func, probe, pid == cpid] = count(); }
+uretprobe:./busy:run { @returned[retval, func] = count(); }
+E2
+"$pantrace" run -q probes.bt -c ./busy >want 2>err
+user probes.bt -c ./busy >got 2>>err
+[ "$(grep -c '^@\[false, true, run, uprobe:./busy:run, true\]: 1$' want)" = 3 ] && cmp -s want got
+ok "the same calls, arguments and results" || { cat err; diff want got; }
+user -e 'uprobe:./busy:run { @ = count() }' -c ./busy >out
+is "$(grep @: out)" "@: 3" "-c: a probe in a file is of the command alone, and of no child"
+
+# Tools
+"$pantrace" syscount --engine user -cj -o user -- ./busy 2>err
+is $? 0 "syscount --engine user" || cat err
+is "$(jq -r 'select(.syscall == "getppid") | .count' user 2>/dev/null)" 2800 "it counts all"
+"$pantrace" opensnoop --engine user >out 2>err
+is $? 1 "opensnoop needs the memory of programs: refused"
+"$pantrace" syscount --engine users >out 2>err
+is $? 2 "an engine that there is none"
 
 # Killed: the guard takes the buffer back
 "$pantrace" run --engine user -e 'tracepoint:sched:sched_switch { @ = count() }' >out 2>&1 &

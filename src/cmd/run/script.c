@@ -395,7 +395,8 @@ static void hint_engine(struct session *s)
 	else if ((code == EXIT_PRIVILEGE || code == EXIT_UNSUPPORTED) && !s->recorded &&
 		 !s->r->is_tool && !kernel_ask(s->kernel, KERNEL_BPF)->yes && tracefs &&
 		 !access(tracefs, W_OK | X_OK))
-		diag_hint(&s->diag, "--engine user runs a script on tracepoints without bpf(2)");
+		diag_hint(&s->diag, "--engine user runs a script on tracepoints, kprobes and "
+				    "uprobes without bpf(2)");
 }
 
 static int run(struct session *s)

@@ -10,6 +10,7 @@
 
 struct tool_values {
 	struct run_config run;
+	const char *engine;
 	struct tool_given given;
 };
 
@@ -23,6 +24,10 @@ static const struct option_spec common_options[] = {
 	 offsetof(struct tool_values, run.output)},
 	{0, "from", "FILE", "from this recording of its events instead of live (may be repeated)",
 	 OPTION_LIST, offsetof(struct tool_values, run.from)},
+	{0, "engine", "kernel|user",
+	 "where it runs: in the kernel (the default), or in pantrace, over events of a trace "
+	 "buffer, where bpf(2) is refused",
+	 OPTION_STRING, offsetof(struct tool_values, engine)},
 	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG,
 	 offsetof(struct tool_values, run.keep_privileges)},
 };
@@ -84,6 +89,18 @@ static const char *command_line(struct arena *a, int argc, char **argv)
 	for (int i = 0; i < argc; i++)
 		line = arena_printf(a, "%s %s", line, argv[i]);
 	return line;
+}
+
+static int choose_engine(const struct tool_run *t, const char *engine)
+{
+	t->request->in_user_space = engine && str_eq(engine, "user");
+	if (engine && !t->request->in_user_space && !str_eq(engine, "kernel"))
+		return options_usage_error(t->command, "--engine is kernel or user, not '%s'",
+					   engine);
+	if (t->request->in_user_space && t->request->from.count)
+		return options_usage_error(t->command, "--from reads a recording, --engine user a "
+						       "trace buffer; choose one");
+	return EXIT_OK;
 }
 
 /* The option with this effect if it was given. */
@@ -212,6 +229,8 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		rc = tool_apply_arguments(&t, spec, argc, argv, first, &values.given);
 	if (!rc)
 		rc = follow_process(&t, spec, &values.given);
+	if (!rc)
+		rc = choose_engine(&t, values.engine);
 	/*
 	 * As with the original tools: with a duration nobody waits for single rows, and rows
 	 * written together are cheap.
@@ -227,7 +246,8 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		rc = options_usage_error(&command, "%s is missing", "TRACEPOINT");
 	} else if (!rc && r->from.count && r->words) {
 		rc = options_usage_error(&command, "--from reads a recording: no command runs");
-	} else if (!rc && !r->from.count && counts_by_tracer(spec, &values.given)) {
+	} else if (!rc && !r->from.count && !values.engine &&
+		   counts_by_tracer(spec, &values.given)) {
 		rc = count_by_tracer(&command, spec, &values.given, r);
 	} else if (!rc && (r->from.count || !(rc = tool_check(spec, &values.given)))) {
 		if (isatty(STDERR_FILENO) && !r->from.count)
@@ -237,7 +257,9 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		style.width = r->is_json || r->output ? 0 : terminal_width(STDOUT_FILENO);
 		r->text = tool_text(a, spec, &values.given, tool->text);
 		r->len = r->text ? strlen(r->text) : 0;
-		rc = !r->text ? EXIT_FAILED : r->from.count ? EXIT_OK : tool_check_need(a, spec);
+		rc = !r->text				 ? EXIT_FAILED
+		     : r->from.count || r->in_user_space ? EXIT_OK
+							 : tool_check_need(a, spec);
 		if (!rc)
 			rc = run_script(r);
 	}

@@ -248,6 +248,11 @@ static u64 random_number(struct machine *m, u64 *r)
 	return (u32)(m->random >> 16);
 }
 
+static u64 function_address(struct machine *m, u64 *r)
+{
+	return m->event.function;
+}
+
 static u64 cookie(struct machine *m, u64 *r)
 {
 	return m->event.cookie;
@@ -340,6 +345,7 @@ static const struct machine_function functions[] = {
 	{BPF_FUNC_ktime_get_tai_ns, wall_clock, 0},
 	{BPF_FUNC_get_prandom_u32, random_number, 0},
 	{BPF_FUNC_get_attach_cookie, cookie, 0},
+	{BPF_FUNC_get_func_ip, function_address, 0},
 	{BPF_FUNC_ringbuf_output, output, 0},
 	{BPF_FUNC_ringbuf_reserve, reserve, 0},
 	{BPF_FUNC_ringbuf_submit, submit, 0},

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "engine/recorded/live.h"
 
+#include <asm/ptrace.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/hashmap.h"
+#include "arch/arch.h"
 #include "kernel/tracefs/buffer_size.h"
+#include "kernel/tracefs/dynamic_event.h"
 #include "kernel/tracefs/instance.h"
 #include "kernel/tracefs/tracefs.h"
+#include "probe/provider.h"
 #include "trace/ftrace/live_recording.h"
 
 #define WAKE_PERCENT "25" /* wake up at this share of a CPU's buffer, long before it is full */
@@ -17,6 +21,9 @@ struct live_source {
 	struct recordings *all;
 	struct hashmap formats; /* "sched:sched_switch" -> text; NULL = it cannot be read */
 	struct instance *instance;
+	struct dynamic_events *probes; /* made for the script; NULL = none */
+	struct arena arena; /* their names */
+	u8 registers[sizeof(struct pt_regs)]; /* of the event's record */
 	struct raw_buffer *buffer;
 	struct recording *recording; /* of the buffer; belongs to all */
 };
@@ -36,6 +43,8 @@ void live_source_release(struct live_source *l)
 		return;
 	raw_buffer_close(l->buffer);
 	instance_close(l->instance);
+	dynamic_events_release(l->probes);
+	arena_release(&l->arena);
 	hashmap_each (&l->formats, e)
 		free(e->value);
 	hashmap_release(&l->formats);
@@ -121,6 +130,73 @@ int live_source_begin(struct live_source *l, struct diag *d)
 int live_source_enable(struct live_source *l, const char *category, const char *event)
 {
 	return instance_enable_event(l->instance, category, event, true);
+}
+
+/* ---- probes ---- */
+
+int live_source_take_stacks(struct live_source *l)
+{
+	return instance_set_option(l->instance, "stacktrace", true);
+}
+
+static bool is_return(const struct probe_target *t)
+{
+	return t->provider == &probe_kretprobe || t->provider == &probe_uretprobe;
+}
+
+/* "vfs_read+4", "ext4:ext4_sync_fs", "/usr/bin/sh:0x1234" */
+static void add_place(struct tracefs_command *c, const struct probe_target *t)
+{
+	if (t->path)
+		tracefs_command_add(c, "%s:0x%" PRIx64, t->path, t->address);
+	else if (!t->function)
+		tracefs_command_add(c, "0x%" PRIx64, t->address);
+	else
+		tracefs_command_add(c, "%s%s%s+%" PRIu64, t->module ?: "", t->module ? ":" : "",
+				    t->function, t->address);
+}
+
+int live_source_probe(struct live_source *l, const struct probe_target *t, const char **ret_name)
+{
+	struct tracefs_command place = TRACEFS_COMMAND_INIT;
+	const enum dynamic_kind kind = (t->path ? DYNAMIC_UPROBE : DYNAMIC_KPROBE) + is_return(t);
+	const struct dynamic_event *event;
+	const struct arch_register *r;
+	int err;
+
+	if (!l->probes)
+		l->probes = dynamic_events_new(l->kernel, instance_diag(l->instance));
+	add_place(&place, t);
+	for (u16 at = 0; at < sizeof(struct pt_regs); at += 8)
+		if ((r = arch_register_at(at)))
+			tracefs_command_add(&place, " %s=%%%s:u64", r->name, r->name);
+	err = dynamic_events_define(l->probes, kind, t->function ?: "probe", &place, &event);
+	tracefs_command_release(&place);
+	if (err)
+		return err;
+	*ret_name = arena_printf(&l->arena, "%s:%s", event->group, event->name);
+	return live_source_enable(l, event->group, event->name);
+}
+
+/*
+ * A record: u64 of ftrace, the address (of returns two), then the registers, which are those of
+ * struct pt_regs that have names, in its order.
+ */
+const u8 *live_source_registers(struct live_source *l, const struct probe_target *t,
+				const u8 *record, u32 size, u32 *ret_size)
+{
+	u32 from = is_return(t) ? 24 : 16;
+
+	for (u16 at = 0; at < sizeof(struct pt_regs); at += 8) {
+		if (!arch_register_at(at))
+			continue;
+		if (from + 8 > size)
+			return NULL;
+		memcpy(l->registers + at, record + from, 8);
+		from += 8;
+	}
+	*ret_size = sizeof(struct pt_regs);
+	return l->registers;
 }
 
 int live_source_fd(const struct live_source *l)

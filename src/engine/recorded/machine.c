@@ -194,6 +194,7 @@ static int load_call(struct machine *m, const struct bpf_code *code, u32 at, str
 		return -ENOTSUP;
 	}
 	op->imm = (s64)(uintptr_t)function->helper;
+	m->takes_stacks |= (function->needs & PLACE_STACK) != 0;
 	return function->needs & m->unplaced ? refuse_unplaced(m, code->spans[at], function->needs)
 					     : 0;
 }

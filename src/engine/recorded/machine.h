@@ -28,6 +28,7 @@ struct machine_event {
 	u32 cookie; /* of the target that fired */
 	u64 now; /* on the recording's clock, ns */
 	u64 wall_ns; /* since the epoch */
+	u64 function; /* of a probe: its address; 0 = it is none */
 };
 
 /* Why a run ended early. */
@@ -59,6 +60,7 @@ struct machine {
 	struct machine_program *running;
 	u64 random, steps; /* steps: instructions that the program may still run */
 	u32 unplaced; /* enum place_part: parts that no event has */
+	bool takes_stacks; /* a loaded program asks for stacks */
 	/* Read at most once per event, when a program asks. */
 	void (*ask_thread)(void *arg, struct machine_thread *ret);
 	/* The event's stack, innermost frame first, and its length; -1 = not recorded. */

@@ -21,6 +21,7 @@
 struct listener {
 	u32 program, cookie;
 	u32 size; /* the least size of the event's record, whose fields are read */
+	const struct probe_target *probe; /* whose registers the record has; NULL = it has fields */
 };
 
 struct listeners {
@@ -228,20 +229,32 @@ static const struct listeners *listeners_of(const struct run *run, struct record
 	return kind->listener;
 }
 
+/* A probe in a file may be of one process only (-p, -c): tracefs has it in all. */
+static bool is_of_process(struct run *run, const struct probe_target *t)
+{
+	return !t || !t->path || !t->pid || machine_thread(&run->machine)->pid == t->pid;
+}
+
 static int run_event(struct run *run, const struct listeners *who)
 {
 	struct recording *const r = run->at;
 	u32 size = 0;
 	const u8 *const record = r->reader->raw ? r->reader->raw(r, &size) : NULL;
+	const u32 full = size;
 	int err = 0;
 
-	set_time(run, run->now, record, size);
 	for (size_t i = 0; i < who->list.len && !err; i++) {
 		const struct listener *const l = &who->list.items[i];
+		const u8 *const context =
+			l->probe ? live_source_registers(run->live, l->probe, record, full, &size)
+				 : record;
 
-		if (l->size > size)
+		set_time(run, run->now, context, size);
+		if (context && l->probe)
+			memcpy(&run->machine.event.function, record + 8, 8);
+		if (l->size > size || (l->probe && !context))
 			run->damaged++;
-		else
+		else if (is_of_process(run, l->probe))
 			err = run_program(run, l->program, l->cookie);
 	}
 	return err;
@@ -288,20 +301,30 @@ static int run_events(struct run *run)
 
 /* ---- before and after ---- */
 
-static void add_listener(struct run *run, const struct script_program *p, u32 program,
-			 const struct probe_target *t)
+static void add_listener(struct run *run, const char *name, const struct listener *l)
 {
-	char *const name = xasprintf("%s:%s", t->module, t->function);
 	struct listeners *who = hashmap_gets(&run->kinds, name);
-	const struct listener l = {.program = program,
-				   .cookie = t->cookie,
-				   .size = p->context.args ? p->context.args->size : 0};
 
 	if (!who) {
 		who = arena_new(run->e->env->arena, struct listeners);
 		hashmap_puts(&run->kinds, name, who);
 	}
-	vector_push(&who->list, l);
+	vector_push(&who->list, *l);
+}
+
+/* A tracepoint, or a probe that becomes an event when it is enabled. */
+static void listen(struct run *run, const struct script_program *p, u32 program,
+		   const struct probe_target *t)
+{
+	const struct listener l = {.program = program,
+				   .cookie = t->cookie,
+				   .size = p->context.args ? p->context.args->size : 0};
+	char *name;
+
+	if (t->provider->is_made_live)
+		return;
+	name = xasprintf("%s:%s", t->module, t->function);
+	add_listener(run, name, &l);
 	free(name);
 }
 
@@ -332,7 +355,7 @@ static int load(struct run *run)
 	const struct script *const s = run->e->script;
 	int err = 0, rc;
 
-	run->machine.unplaced = run->live ? PLACE_STACK | PLACE_USER_STACK : UINT32_MAX;
+	run->machine.unplaced = run->live ? PLACE_USER_STACK : UINT32_MAX;
 	recordings_each(run->all, note_unplaced, run);
 	for (u32 i = 0; i < s->programs.len; i++) {
 		const struct script_program *const p = &s->programs.items[i];
@@ -344,7 +367,7 @@ static int load(struct run *run)
 			if (provider->is_timer)
 				add_timer(run, i, p->targets[t]);
 			else
-				add_listener(run, p, i, p->targets[t]);
+				listen(run, p, i, p->targets[t]);
 	}
 	return err;
 }
@@ -442,6 +465,17 @@ static int run_source(void *arg)
 	return (int)MIN(next / 1000000 + 1, (u64)LIVE_MS);
 }
 
+static int enable_probe(struct run *run, u32 program, const struct probe_target *t)
+{
+	const struct listener l = {.program = program, .cookie = t->cookie, .probe = t};
+	const char *name;
+	const int err = live_source_probe(run->live, t, &name);
+
+	if (!err)
+		add_listener(run, name, &l);
+	return err;
+}
+
 static int enable_events(struct run *run)
 {
 	const struct script *const s = run->e->script;
@@ -454,9 +488,13 @@ static int enable_events(struct run *run)
 		if (provider->runner != PROBE_BY_EVENT || provider->is_timer)
 			continue;
 		for (u32 t = 0; t < p->ntargets && !err; t++)
-			err = live_source_enable(run->live, p->targets[t]->module,
-						 p->targets[t]->function);
+			err = provider->is_made_live
+				      ? enable_probe(run, i, p->targets[t])
+				      : live_source_enable(run->live, p->targets[t]->module,
+							   p->targets[t]->function);
 	}
+	if (!err && run->machine.takes_stacks)
+		err = live_source_take_stacks(run->live);
 	return err;
 }
 
@@ -476,6 +514,10 @@ static int run_live(struct run *run)
 	struct loop *const l = run->loop;
 	int err = loop_open(l);
 
+	engine_read_kernel_names(e);
+	engine_watch_processes(e);
+	if (!err)
+		err = loop_add_watch(l);
 	if (!err)
 		err = enable_events(run);
 	if (!err)
@@ -512,6 +554,8 @@ static int run_all(struct run *run)
 	begin_clock(run);
 	err = err ?: load(run);
 	globals.start_ns = run->first;
+	if (run->live && e->child)
+		globals.child_pid = (u32)e->child->pid;
 	if (!err)
 		err = engine_write_globals(e, &globals);
 	if (err || e->options->dry_run)
@@ -536,8 +580,10 @@ int recorded_run(struct loop *l)
 	run.machine.ask_thread = ask_thread;
 	run.machine.ask_stack = ask_stack;
 	run.machine.arg = &run;
-	l->e->printer.frame = name_frame;
-	l->e->printer.frame_arg = &run;
+	if (!run.live) { /* else the running kernel knows */
+		l->e->printer.frame = name_frame;
+		l->e->printer.frame_arg = &run;
+	}
 	err = run_all(&run);
 	l->e->printer.frame = NULL;
 	hashmap_release(&run.frames);

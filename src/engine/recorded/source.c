@@ -138,6 +138,7 @@ struct recorded_source *recorded_source_of_kernel(struct kernel *k)
 	struct recorded_source *const s = source_new(&(struct recordings_options){0});
 
 	s->live = live_source_new(k, s->all);
+	s->events.is_live = true;
 	return s;
 }
 

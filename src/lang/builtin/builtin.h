@@ -22,6 +22,8 @@ enum builtin_flags {
 	/* bpftrace has it in its library: other words where it is refused */
 	BUILTIN_LIBRARY = 1 << 6,
 	BUILTIN_LIVE = 1 << 7, /* of the running machine: no recording holds it */
+	/* the same, but at any time, not at an event: --engine user has it */
+	BUILTIN_MACHINE = 1 << 9,
 	BUILTIN_OF_THREAD = 1 << 8, /* of the thread that has the event */
 	/* check() is called before its arguments were checked (maps, type names) */
 	BUILTIN_RAW_ARGS = 1 << 5,

@@ -412,7 +412,7 @@ const struct builtin builtins_context[] = {
 	 "", VARIABLE_OR_CALL, 0, 0, check_probetype, builtin_lower_literal},
 	{"func", "ksym_t|usym_t func",
 	 "The function that is traced (kprobe, uprobe, fentry and their returns).", "",
-	 BUILTIN_LIVE | VARIABLE_OR_CALL, 0, 0, check_func, lower_func},
+	 BUILTIN_MACHINE | VARIABLE_OR_CALL, 0, 0, check_func, lower_func},
 	{"args", "struct args",
 	 "The arguments by name: args.filename. As a whole it prints all of them.", "",
 	 VARIABLE_OR_CALL, 0, 0, check_args, lower_args},

@@ -209,13 +209,13 @@ static void lower_uaddr(struct lower *l, struct expr *call, struct value *ret)
 const struct builtin builtins_symbol[] = {
 	{"ksym", "ksym_t ksym(uint64 address)",
 	 "The kernel function that contains an address, named when it is printed.", "",
-	 BUILTIN_LIVE | BUILTIN_CALL, 1, 1, check_sym, lower_ksym},
+	 BUILTIN_MACHINE | BUILTIN_CALL, 1, 1, check_sym, lower_ksym},
 	{"usym", "usym_t usym(uint64 address)",
 	 "The function of the current process that contains an address, named when it is printed.",
-	 "", BUILTIN_LIVE | BUILTIN_CALL, 1, 1, check_sym, lower_usym},
+	 "", BUILTIN_MACHINE | BUILTIN_CALL, 1, 1, check_sym, lower_usym},
 	{"kaddr", "uint64 kaddr(\"symbol\")",
 	 "Address of a kernel symbol; found when the script is compiled.", "",
-	 BUILTIN_LIVE | BUILTIN_CALL, 1, 1, check_kaddr, builtin_lower_literal},
+	 BUILTIN_MACHINE | BUILTIN_CALL, 1, 1, check_kaddr, builtin_lower_literal},
 	{"uaddr", "T *uaddr(\"symbol\")",
 	 "Address of a symbol of the traced program or library; the pointee has the symbol's size "
 	 "(uprobe, usdt).",

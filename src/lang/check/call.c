@@ -57,11 +57,18 @@ static void note_use(struct unit *u, const char *name)
 /* What a recording does not hold is refused, as it would be invented. */
 static void check_recorded(struct check *c, const struct expr *e, const struct builtin *b)
 {
-	if (b->flags & BUILTIN_LIVE) {
+	const bool is_live = c->options->env->recorded->is_live;
+
+	if (b->flags & BUILTIN_LIVE || (b->flags & BUILTIN_MACHINE && !is_live)) {
 		check_error(c, e->span, "%s: a recording does not hold this", b->name);
 		check_hint(c, "it holds the fields of its events (args), pid, tid, comm, cpu, "
 			      "stacks if they were taken, and the times");
-	} else if (b->flags & BUILTIN_OF_THREAD && c->unit->context.kind != CONTEXT_TRACEPOINT) {
+	} else if (is_live && str_eq(b->name, "ustack")) {
+		check_error(c, e->span, "ustack: a trace buffer does not hold stacks of programs");
+		check_hint(c, "its events have the kernel's: kstack; `pantrace record -g` takes "
+			      "those of programs, for `pantrace run --from`");
+	} else if (b->flags & BUILTIN_OF_THREAD && c->unit->context.kind != CONTEXT_TRACEPOINT &&
+		   c->unit->context.kind != CONTEXT_REGISTERS) {
 		check_error(c, e->span, "%s: over a recording, %s has no thread and no CPU",
 			    b->name, unit_provider(c->unit)->name);
 	}

@@ -141,7 +141,8 @@ static void join(struct check *c, struct unit *u)
 	struct unit *returns;
 	u32 type;
 
-	if (!provider->returns || !is_whole(c, u) || only_unit(c, u, provider) != u)
+	if (c->options->recorded || !provider->returns || !is_whole(c, u) ||
+	    only_unit(c, u, provider) != u)
 		return;
 	returns = only_unit(c, u, provider->returns);
 	if (!returns || !is_whole(c, returns) || !is_light(u, returns))

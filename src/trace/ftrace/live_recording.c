@@ -19,7 +19,9 @@ struct live_recording {
 	struct event_table *events;
 	struct task_names *tasks;
 	struct recorded_kind **kinds; /* by event id: once it was met */
+	struct kernel *kernel;
 	struct raw_event event; /* it stands at */
+	struct page_event stack; /* that follows it; no data: there is none */
 	const struct event_info *info; /* of it; NULL = unknown */
 	u64 until; /* events up to here can be given out in order */
 	bool is_ending;
@@ -126,6 +128,26 @@ static struct recorded_kind *kind_of(struct live_recording *l, u32 id)
 	return l->kinds[id];
 }
 
+/*
+ * The stack that the kernel has recorded behind the event. In between an interrupt may have had an
+ * event of its own: then nobody knows whose the stack is, and it is an event that nobody wants.
+ */
+static void take_stack(struct live_recording *l)
+{
+	const struct event_info *info;
+	struct page_event next;
+
+	l->stack = (struct page_event){0};
+	if (!raw_buffer_peek(l->buffer, &next))
+		return;
+	info = event_table_get(l->events, page_event_id(&next));
+	if (!info || !str_eq(info->system, "ftrace") || !str_eq(info->name, "kernel_stack") ||
+	    page_event_pid(&next) != page_event_pid(&l->event.event))
+		return;
+	l->stack = next;
+	raw_buffer_skip(l->buffer);
+}
+
 static bool live_next(struct recording *r, struct diag *d)
 {
 	struct live_recording *const l = live_of(r);
@@ -140,7 +162,36 @@ static bool live_next(struct recording *r, struct diag *d)
 	r->kind = kind_of(l, id);
 	r->ns = (s64)l->event.event.time + r->origin_ns;
 	recording_lost(r, l->event.lost);
+	take_stack(l);
 	return true;
+}
+
+/* The function of ftrace that recorded a tracepoint; programs of BPF begin behind theirs. */
+static bool is_ftrace_own(struct live_recording *l, u64 address)
+{
+	struct kernel_symbol s;
+
+	return kernel_symbol_at(l->kernel, address, &s) &&
+	       (str_starts(s.name, "trace_event_raw_event_") ||
+		str_starts(s.name, "trace_event_buffer_commit"));
+}
+
+static bool live_stack(struct recording *r, struct recorded_stack *ret)
+{
+	struct live_recording *const l = live_of(r);
+	struct event_stack stack;
+	u32 i = 0;
+
+	if (!l->stack.data ||
+	    !event_stack(event_table_get(l->events, page_event_id(&l->stack)), &l->stack, &stack))
+		return false;
+	while (i < stack.count && is_ftrace_own(l, event_stack_address(&stack, i)))
+		i++;
+	for (; i < stack.count; i++)
+		vector_push(ret, (struct recorded_frame){.address = event_stack_address(&stack, i),
+							 .in_file = event_stack_address(&stack, i),
+							 .is_kernel = true});
+	return ret->len;
 }
 
 static void live_refresh(struct recording *r, struct diag *d)
@@ -218,6 +269,7 @@ static const struct recording_reader live_reader = {
 	.each_field = no_names,
 	.close = live_close,
 	.raw = live_raw,
+	.stack = live_stack,
 	.refresh = live_refresh,
 };
 
@@ -231,6 +283,7 @@ struct recording *live_recording_new(struct recordings *all, struct kernel *k,
 		.all = all,
 		.origin_ns = clock_distance_ns(CLOCK_MONOTONIC, CLOCK_REALTIME),
 	};
+	l->kernel = k;
 	l->buffer = buffer;
 	l->events = event_table_live(k);
 	l->tasks = task_names_new(true);
