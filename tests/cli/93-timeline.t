@@ -200,7 +200,7 @@ with Browser() as b:
           {str(tid): ns for tid, ns in ran.items() if ns}, 'and so has the drawing')
     colours = '''(() => { const c = page.canvas, d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data,
         s = new Set(); for (let i = 0; i < d.length; i += 4) s.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return s.size; })()'''
-    ok(b.run(colours) > 8, 'in several colours', b.run(colours))
+    ok(b.wait(colours + ' > 8'), 'in several colours', b.run(colours))
     row = b.run(f"[...page.data.rows.values()].find(r => r.isThread && page.data.threads.tid[r.index] === {parent}).id")
 
     # shares of a row's pixels sum up to its time, at any zoom

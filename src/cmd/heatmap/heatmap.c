@@ -9,7 +9,9 @@
 #include "cmd/report/analysis.h"
 #include "cmd/report/drawn.h"
 #include "cmd/report/pairs.h"
+#include "cmd/report/time.h"
 #include "view/heat/heat.h"
+#include "view/heatmap.h"
 #include "view/page/picture.h"
 #include "view/sink.h"
 
@@ -73,9 +75,10 @@ static const struct command_spec spec = {
 		   "shows how busy the CPU was. Every event is in a cell, and the sum of all "
 		   "cells is shown.\n\n"
 		   "In the page the arrow keys go from cell to cell; Shift with arrow keys, or "
-		   "the pointer, selects a range. The page shows its sum, and the `pantrace "
-		   "report` command that prints its events. If events have stacks (for "
-		   "--latency: the second event), it also has the flame graph of the range.\n\n"
+		   "the pointer, selects a range. The page shows its sum, its events (of at most "
+		   "200,000 in all; for --latency the second event), and the `pantrace report` "
+		   "command that prints all of its time. If events have stacks, it also has the "
+		   "flame graph of the range.\n\n"
 		   "--cpu: a CPU is busy while a thread other than the idle one runs; what ran "
 		   "before the first switch counts from the first event on.\n\n"
 		   "The exit code is 3 if the recording says that events were lost, and 1 if "
@@ -99,22 +102,60 @@ struct drawing {
 	struct pairs *pairs; /* of --latency */
 	struct flame *flame; /* the stacks of events; of --cpu none */
 	struct stack_feed feed;
+	VECTOR(struct strbuf) texts; /* of each point its event; none above DRAWN_DETAILS_MOST */
 	VECTOR(struct cpu) cpus;
 	s64 first_ns, last_ns, loss_ns; /* of events; loss: the last place where some are missing */
-	u64 taken, without_value;
+	u64 taken, without_value, points;
 	bool has_events;
 };
 
 /* ---- events ---- */
 
-/* The event's stack, for the page's flame graph of what is chosen. */
-static u32 stack_of(struct drawing *d, struct recording *r)
+static void release_texts(struct drawing *d)
+{
+	for (size_t i = 0; i < d->texts.len; i++)
+		strbuf_release(&d->texts.items[i]);
+	vector_free(&d->texts);
+}
+
+/* "12:34:56.123456789  1.02 ms  make-713 [001] EVENT: FIELD=VALUE ..." */
+static void add_text(struct drawing *d, struct recording *r, const u64 *value)
+{
+	const struct recorded_place place = recording_place(r);
+	struct strbuf text = STRBUF_INIT;
+
+	report_time_text(r->ns, false, r->is_unplaced, &text);
+	strbuf_addstr(&text, "  ");
+	if (value) {
+		heatmap_add_value(&text, d->pairs ? "ns" : d->arguments->unit ?: "", *value);
+		strbuf_addstr(&text, "  ");
+	}
+	if (place.comm)
+		strbuf_add(&text, place.comm, place.comm_size);
+	if (place.tid >= 0 || place.pid >= 0)
+		strbuf_addf(&text, "-%" PRId64, place.tid >= 0 ? place.tid : place.pid);
+	if (place.cpu >= 0)
+		strbuf_addf(&text, " [%03" PRId64 "]", place.cpu);
+	strbuf_addf(&text, " %s:", r->kind->name);
+	drawn_add_fields(r, &text);
+	vector_push(&d->texts, text);
+}
+
+/* An event with its value, or NULL: in its part of the second. */
+static void add_point(struct drawing *d, struct recording *r, const u64 *value)
 {
 	const u64 before = d->feed.stacks.taken;
 
-	if (d->picture.form == PICTURE_PAGE)
-		stack_feed_add(&d->feed, r);
-	return d->feed.stacks.taken != before ? flame_last(d->flame) : HEAT_NO_STACK;
+	if (d->picture.form == PICTURE_PAGE) {
+		stack_feed_add(&d->feed, r); /* for the page's flame graph of what is chosen */
+		if (d->points < DRAWN_DETAILS_MOST)
+			add_text(d, r, value);
+		else
+			release_texts(d);
+	}
+	heat_add(d->heat, r->ns, value ? *value : 0, 1,
+		 d->feed.stacks.taken != before ? flame_last(d->flame) : HEAT_NO_STACK);
+	d->points++;
 }
 
 static void add_latency(struct drawing *d, struct recording *r)
@@ -126,7 +167,7 @@ static void add_latency(struct drawing *d, struct recording *r)
 	if (r->kind->role == PAIR_NO_ROLE ||
 	    !pairs_feed(d->pairs, r, (enum pair_role)r->kind->role, &took))
 		return;
-	heat_add(d->heat, r->ns, (u64)took, 1, stack_of(d, r));
+	add_point(d, r, &(u64){(u64)took});
 	d->taken++;
 }
 
@@ -136,9 +177,9 @@ static void add_value(struct drawing *d, struct recording *r)
 	const bool is_negative = v.is_signed && (s64)v.integer < 0;
 
 	if (v.kind == FIELD_INTEGER && !is_negative)
-		heat_add(d->heat, r->ns, v.integer, 1, stack_of(d, r));
+		add_point(d, r, &v.integer);
 	else if (v.kind == FIELD_DECIMAL && v.decimal >= 0 && v.decimal < 0x1p64)
-		heat_add(d->heat, r->ns, (u64)v.decimal, 1, stack_of(d, r));
+		add_point(d, r, &(u64){(u64)v.decimal});
 	else
 		d->without_value++;
 	d->taken += v.kind != FIELD_NONE;
@@ -146,7 +187,7 @@ static void add_value(struct drawing *d, struct recording *r)
 
 static void add_offset(struct drawing *d, struct recording *r)
 {
-	heat_add(d->heat, r->ns, 0, 1, stack_of(d, r));
+	add_point(d, r, NULL);
 	d->taken++;
 }
 
@@ -289,6 +330,7 @@ static int write_picture(struct drawing *d)
 					       .is_unplaced = d->from.is_unplaced,
 					       .flame = d->feed.stacks.taken ? d->flame : NULL,
 					       .stacks_of = d->feed.stacks.kind,
+					       .texts = d->texts.items,
 					       .columns = d->picture.columns,
 					       .colours = d->picture.colours},
 			&out);
@@ -408,6 +450,7 @@ int cmd_heatmap(int argc, char **argv)
 			rc = draw(&d);
 		}
 	}
+	release_texts(&d);
 	stack_feed_release(&d.feed);
 	heat_release(d.heat);
 	flame_release(d.flame);

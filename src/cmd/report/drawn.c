@@ -57,6 +57,33 @@ void drawn_end(struct drawn *d, const struct string_list *fields)
 	diag_tell(&d->diag);
 }
 
+static void add_field(void *arg, const char *name, size_t name_size, const struct field_value *v)
+{
+	struct strbuf *const out = arg;
+
+	if (v->kind == FIELD_NONE || v->kind == FIELD_LIST)
+		return;
+	if (out->len)
+		strbuf_addch(out, ' ');
+	strbuf_add(out, name, name_size);
+	strbuf_addch(out, '=');
+	if (v->kind == FIELD_TEXT || v->text)
+		strbuf_add(out, v->text, v->size);
+	else if (v->kind == FIELD_DECIMAL)
+		strbuf_addf(out, "%g", v->decimal);
+	else
+		strbuf_addf(out,
+			    v->is_hex	   ? "0x%" PRIx64
+			    : v->is_signed ? "%" PRId64
+					   : "%" PRIu64,
+			    v->integer);
+}
+
+void drawn_add_fields(struct recording *r, struct strbuf *out)
+{
+	r->reader->values(r, add_field, out);
+}
+
 void drawn_add_files(const struct drawn *d, struct strbuf *out)
 {
 	for (const char *const *p = d->paths; *p; p++)

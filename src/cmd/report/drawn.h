@@ -15,6 +15,9 @@
 
 #include "cmd/report/selection.h"
 
+/* Events: of more a page tells no details. */
+#define DRAWN_DETAILS_MOST 200000
+
 struct drawn_arguments {
 	struct selection_arguments selection;
 	struct opening_arguments opening;
@@ -51,6 +54,8 @@ int drawn_open(struct drawn *d, char *const *paths);
 struct recording *drawn_next(struct drawn *d);
 /* All has been read: says what was wrong. fields: see report_names_check(). */
 void drawn_end(struct drawn *d, const struct string_list *fields);
+/* The event's fields: "prev_pid=1 next_pid=7", behind what is in out. */
+void drawn_add_fields(struct recording *r, struct strbuf *out);
 /* The paths, separated by blanks. */
 void drawn_add_files(const struct drawn *d, struct strbuf *out);
 /* Says what the tracer lost. EXIT_OK, EXIT_LOST or EXIT_FAILED. */

@@ -16,8 +16,7 @@
 #include "view/sink.h"
 #include "view/timeline/timeline.h"
 
-#define PAGE_MOST    (50u << 20) /* bytes: larger ones take browsers long to open */
-#define DETAILS_MOST 200000 /* events: of more the page has neither fields nor stacks */
+#define PAGE_MOST (50u << 20) /* bytes: larger ones take browsers long to open */
 
 struct arguments {
 	struct drawn_arguments drawn;
@@ -103,7 +102,7 @@ struct drawing {
 	struct timeline *timeline;
 	struct states states;
 	struct spans spans;
-	/* of each event its fields and its stack; none above DETAILS_MOST */
+	/* of each event its fields and its stack; none above DRAWN_DETAILS_MOST */
 	VECTOR(struct strbuf) texts;
 	VECTOR(u32) stacks;
 	struct flame *flame;
@@ -161,28 +160,6 @@ static void add_item(struct drawing *d, const struct span_item *i)
 	}
 }
 
-static void add_field(void *arg, const char *name, size_t name_size, const struct field_value *v)
-{
-	struct strbuf *const out = arg;
-
-	if (v->kind == FIELD_NONE || v->kind == FIELD_LIST)
-		return;
-	if (out->len)
-		strbuf_addch(out, ' ');
-	strbuf_add(out, name, name_size);
-	strbuf_addch(out, '=');
-	if (v->kind == FIELD_TEXT || v->text)
-		strbuf_add(out, v->text, v->size);
-	else if (v->kind == FIELD_DECIMAL)
-		strbuf_addf(out, "%g", v->decimal);
-	else
-		strbuf_addf(out,
-			    v->is_hex	   ? "0x%" PRIx64
-			    : v->is_signed ? "%" PRId64
-					   : "%" PRIu64,
-			    v->integer);
-}
-
 static void release_details(struct drawing *d)
 {
 	for (size_t i = 0; i < d->texts.len; i++)
@@ -208,11 +185,11 @@ static void add_details(struct drawing *d, struct recording *r, u32 event)
 {
 	struct strbuf text = STRBUF_INIT;
 
-	if (event == DETAILS_MOST)
+	if (event == DRAWN_DETAILS_MOST)
 		release_details(d);
-	if (event >= DETAILS_MOST || d->picture.form != PICTURE_PAGE)
+	if (event >= DRAWN_DETAILS_MOST || d->picture.form != PICTURE_PAGE)
 		return;
-	r->reader->values(r, add_field, &text);
+	drawn_add_fields(r, &text);
 	vector_push(&d->texts, text);
 	add_stack(d, r);
 }

@@ -14,16 +14,9 @@
 #define OFFSET_ROWS    50
 #define COLUMNS_WANTED 120 /* the default aims at about this many */
 
-struct point {
-	s64 ns;
-	u64 weight;
-	u32 row;
-	u32 stack;
-};
-
 struct heat {
 	enum heat_rows kind;
-	VECTOR(struct point) points;
+	VECTOR(struct heat_point) points;
 	u32 low, high; /* the rows that hold points */
 	s64 first_ns, last_ns; /* last: the end of the last point */
 	u32 first_row;
@@ -70,6 +63,7 @@ void heat_add(struct heat *h, s64 ns, u64 value, u64 weight, u32 stack)
 {
 	const u32 row = row_of(h, ns, value);
 	const s64 end = h->kind == HEAT_CPUS ? ns + (s64)weight - (weight > 0) : ns;
+	const u32 number = (u32)h->points.len;
 
 	if (!h->points.len || ns < h->first_ns)
 		h->first_ns = ns;
@@ -77,7 +71,7 @@ void heat_add(struct heat *h, s64 ns, u64 value, u64 weight, u32 stack)
 		h->last_ns = end;
 	h->low = MIN(h->low, row);
 	h->high = MAX(h->high, row);
-	vector_push(&h->points, (struct point){ns, weight, row, stack});
+	vector_push(&h->points, (struct heat_point){ns, weight, row, stack, number});
 }
 
 /* ---- the grid ---- */
@@ -134,7 +128,7 @@ static void count(struct heat *h, u32 column, u32 row, u64 weight)
 }
 
 /* A point with a duration is counted in every column that it overlaps, with its share there. */
-static void count_lasting(struct heat *h, const struct point *p)
+static void count_lasting(struct heat *h, const struct heat_point *p)
 {
 	const struct heat_grid *const g = &h->grid;
 	u64 left = p->weight;
@@ -151,17 +145,19 @@ static void count_lasting(struct heat *h, const struct point *p)
 	}
 }
 
-static size_t cell_of(const struct heat *h, const struct point *p)
+static size_t cell_of(const struct heat *h, const struct heat_point *p)
 {
 	return (size_t)column_of(&h->grid, p->ns) * h->grid.rows + p->row - h->first_row;
 }
 
 static int compare_points(const void *a, const void *b, void *arg)
 {
-	const struct point *x = a, *y = b;
+	const struct heat_point *x = a, *y = b;
 	const size_t cx = cell_of(arg, x), cy = cell_of(arg, y);
 
-	return cx != cy ? (cx > cy) - (cx < cy) : (x->stack > y->stack) - (x->stack < y->stack);
+	return cx != cy		      ? (cx > cy) - (cx < cy)
+	       : x->stack != y->stack ? (x->stack > y->stack) - (x->stack < y->stack)
+				      : (x->number > y->number) - (x->number < y->number);
 }
 
 /* Sorts the points by cell and stack, and notes where each cell's points begin. */
@@ -198,7 +194,7 @@ int heat_finish(struct heat *h, u64 step_ns)
 	h->counts = xzalloc((size_t)g->columns * g->rows * sizeof(*h->counts));
 	g->counts = h->counts;
 	for (size_t i = 0; i < h->points.len; i++) {
-		const struct point *const p = &h->points.items[i];
+		const struct heat_point *const p = &h->points.items[i];
 
 		if (h->kind == HEAT_CPUS)
 			count_lasting(h, p);
@@ -217,14 +213,12 @@ const struct heat_grid *heat_grid(const struct heat *h)
 	return &h->grid;
 }
 
-void heat_each_stack(const struct heat *h, u32 column, u32 row,
-		     void (*fn)(void *arg, u32 stack, u64 weight), void *arg)
+const struct heat_point *heat_points(const struct heat *h, u32 column, u32 row, size_t *ret_n)
 {
 	const size_t cell = (size_t)column * h->grid.rows + row;
 
-	for (size_t i = h->cells[cell]; i < h->cells[cell + 1]; i++)
-		if (h->points.items[i].stack != HEAT_NO_STACK)
-			fn(arg, h->points.items[i].stack, h->points.items[i].weight);
+	*ret_n = h->cells[cell + 1] - h->cells[cell];
+	return h->points.items + h->cells[cell];
 }
 
 /* ---- texts ---- */

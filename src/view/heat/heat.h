@@ -25,6 +25,13 @@ enum heat_rows {
 
 struct heat;
 
+struct heat_point {
+	s64 ns;
+	u64 weight;
+	u32 row, stack;
+	u32 number; /* in the order of heat_add() */
+};
+
 struct heat_options {
 	const char *title;
 	const char *unit; /* of the rows: "ns", "bytes"; see heatmap.h */
@@ -33,6 +40,8 @@ struct heat_options {
 	bool is_unplaced; /* the wall clock is unknown: times count from the first event */
 	const struct flame *flame; /* the stacks of the points; NULL = none */
 	const char *stacks_of; /* the kind of events that have them */
+	/* for pages: each point's event, in the order of heat_add(); NULL = they are not told */
+	const struct strbuf *texts;
 	u32 columns; /* of text */
 	enum colours colours; /* of text */
 };
@@ -75,9 +84,8 @@ void heat_column_text(const struct heat *h, const struct heat_options *o, u32 co
 		      struct strbuf *out);
 /* 0xrrggbb on a light ground; on a dark one */
 u32 heat_colour(const struct heat_grid *g, u64 count, bool is_dark);
-/* For pages: each point of a cell that has a stack. */
-void heat_each_stack(const struct heat *h, u32 column, u32 row,
-		     void (*fn)(void *arg, u32 stack, u64 weight), void *arg);
+/* For pages: the points of a cell by their stacks; not of HEAT_CPUS. */
+const struct heat_point *heat_points(const struct heat *h, u32 column, u32 row, size_t *ret_n);
 
 void heat_svg(const struct heat *h, const struct heat_options *o, struct strbuf *out);
 void heat_text(const struct heat *h, const struct heat_options *o, struct strbuf *out);

@@ -7,10 +7,14 @@
  *	how many columns, how many rows; 1 if columns are seconds, and rows parts of them
  *	of each column its text; of each row its tick, its text
  *	the cells: column by column, the lowest row first
- *	1 if there are stacks, then: of which events, their tree (view/flame/page.c), and of each
- *	cell that is not 0 how many stacks, each its frame as the difference to the one before, and
- *	its weight
+ *	1 if there are stacks; 1 if there are events
+ *	with stacks: of which events, their tree (view/flame/page.c)
+ *	of each cell that is not 0: with stacks: how many, each its frame as the difference to the
+ *	one before, and its weight; with events: of each its number among all as the difference to
+ *	the one before, and its text
  */
+#include <stdlib.h>
+
 #include "base/escape.h"
 #include "base/vector.h"
 #include "view/flame/flame.h"
@@ -24,51 +28,77 @@ static void add_text(struct strbuf *data, const struct strbuf *text)
 	page_add_text(data, text->data, text->len);
 }
 
-struct cell {
-	VECTOR(u64) stacks; /* frame, weight */
-	const struct flame *flame;
-};
-
-static void take_stack(void *arg, u32 stack, u64 weight)
+/* Of a cell: a frame and a weight for each run of points with the same frame. */
+static void add_cell_stacks(const struct flame *flame, const struct heat_point *points, size_t n,
+			    struct strbuf *data)
 {
-	struct cell *const c = arg;
-	const u64 node = flame_node_of_stack(c->flame, stack);
+	VECTOR(u64) stacks = {0};
+	u64 before = 0;
 
-	if (c->stacks.len && c->stacks.items[c->stacks.len - 2] == node) {
-		c->stacks.items[c->stacks.len - 1] += weight;
-		return;
+	for (size_t i = 0; i < n; i++) {
+		const u64 node = points[i].stack == HEAT_NO_STACK
+					 ? 0
+					 : flame_node_of_stack(flame, points[i].stack);
+
+		if (points[i].stack == HEAT_NO_STACK)
+			continue;
+		if (stacks.len && stacks.items[stacks.len - 2] == node) {
+			stacks.items[stacks.len - 1] += points[i].weight;
+			continue;
+		}
+		vector_push(&stacks, node);
+		vector_push(&stacks, points[i].weight);
 	}
-	vector_push(&c->stacks, node);
-	vector_push(&c->stacks, weight);
+	strbuf_add_leb128(data, stacks.len / 2);
+	for (size_t i = 0; i < stacks.len; i += 2) {
+		/* signed differences: the lowest bit is the sign */
+		const u64 node = stacks.items[i];
+
+		strbuf_add_leb128(data,
+				  node < before ? (before - node) * 2 + 1 : (node - before) * 2);
+		strbuf_add_leb128(data, stacks.items[i + 1]);
+		before = node;
+	}
+	vector_free(&stacks);
 }
 
-static void add_stacks(const struct heat *h, const struct heat_options *o, struct strbuf *data)
+static int by_number(const void *a, const void *b)
+{
+	return (*(const u32 *)a > *(const u32 *)b) - (*(const u32 *)a < *(const u32 *)b);
+}
+
+/* Of a cell: each point's number as the difference to the one before, and its text. */
+static void add_cell_events(const struct strbuf *texts, const struct heat_point *points, size_t n,
+			    struct strbuf *data)
+{
+	u32 *const numbers = xreallocarray(NULL, n, sizeof(*numbers));
+
+	for (size_t i = 0; i < n; i++)
+		numbers[i] = points[i].number;
+	qsort(numbers, n, sizeof(*numbers), by_number);
+	for (size_t i = 0; i < n; i++) {
+		strbuf_add_leb128(data, numbers[i] - (i ? numbers[i - 1] : 0));
+		add_text(data, &texts[numbers[i]]);
+	}
+	free(numbers);
+}
+
+static void add_cells(const struct heat *h, const struct heat_options *o, struct strbuf *data)
 {
 	const struct heat_grid *const g = heat_grid(h);
-	struct cell cell = {.flame = o->flame};
+	const struct heat_point *points;
+	size_t n;
 
-	page_add_text(data, o->stacks_of, strlen(o->stacks_of));
-	flame_page_data(o->flame, o->counted, data);
 	for (u32 column = 0; column < g->columns; column++)
 		for (u32 row = 0; row < g->rows; row++) {
-			u64 before = 0;
-
 			if (!g->counts[(size_t)column * g->rows + row])
 				continue;
-			cell.stacks.len = 0;
-			heat_each_stack(h, column, row, take_stack, &cell);
-			strbuf_add_leb128(data, cell.stacks.len / 2);
-			for (size_t i = 0; i < cell.stacks.len; i += 2) {
-				/* signed differences: the lowest bit is the sign */
-				const u64 node = cell.stacks.items[i];
-
-				strbuf_add_leb128(data, node < before ? (before - node) * 2 + 1
-								      : (node - before) * 2);
-				strbuf_add_leb128(data, cell.stacks.items[i + 1]);
-				before = node;
-			}
+			points = heat_points(h, column, row, &n);
+			if (o->flame)
+				add_cell_stacks(o->flame, points, n, data);
+			if (o->texts)
+				add_cell_events(o->texts, points, n, data);
 		}
-	vector_free(&cell.stacks);
 }
 
 static void add_data(const struct heat *h, const struct heat_options *o, struct strbuf *data)
@@ -99,8 +129,13 @@ static void add_data(const struct heat *h, const struct heat_options *o, struct 
 	for (size_t i = 0; i < (size_t)g->columns * g->rows; i++)
 		strbuf_add_leb128(data, g->counts[i]);
 	strbuf_add_leb128(data, o->flame != NULL);
-	if (o->flame)
-		add_stacks(h, o, data);
+	strbuf_add_leb128(data, o->texts != NULL);
+	if (o->flame) {
+		page_add_text(data, o->stacks_of, strlen(o->stacks_of));
+		flame_page_data(o->flame, o->counted, data);
+	}
+	if (o->flame || o->texts)
+		add_cells(h, o, data);
 	strbuf_release(&text);
 }
 

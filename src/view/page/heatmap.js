@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page of a heat map. */
+const LISTED_MOST = 1000; /* events */
 const DEFAULTS = {from: '', to: '', scale: 'root', search: '', zoom: 0};
 const KEYS = [['arrows', 'move from cell to cell'], ['Shift and arrows, drag', 'choose a range'],
 	['Enter', 'go to the flame graph of the range, where events have stacks'], ['Escape', 'choose nothing'], ['m', 'the fullest cell'],
@@ -18,12 +19,32 @@ function readHeat(reader) {
 	heat.counts = Float64Array.from({length: heat.columns * heat.rows}, () => reader.number());
 	heat.total = heat.counts.reduce((a, b) => a + b, 0);
 	heat.most = heat.counts.reduce((a, b) => Math.max(a, b), 0);
-	if (reader.number()) {
+	const hasStacks = reader.number(), hasEvents = reader.number();
+	if (hasStacks) {
 		heat.stacksOf = reader.text();
 		heat.tree = readTree(reader);
-		heat.stacks = Array.from(heat.counts, count => count ? readStacks(reader) : null);
+		heat.stacks = [];
 	}
+	heat.events = hasEvents ? [] : null;
+	heat.reader = reader;
+	heat.counts.forEach((count, cell) => {
+		if (hasStacks)
+			heat.stacks[cell] = count ? readStacks(reader) : null;
+		if (hasEvents && count)
+			heat.events[cell] = readEvents(reader, count);
+	});
 	return heat;
+}
+
+/* [number among all events, where its text begins, where it ends] of each event of a cell. */
+function readEvents(reader, count) {
+	let number = 0;
+	return Array.from({length: count}, () => {
+		number += reader.number();
+		const length = reader.number();
+		reader.at += length;
+		return [number, reader.at - length, reader.at];
+	});
 }
 
 /* [frame, weight, frame, weight ...] of a cell. */
@@ -66,8 +87,11 @@ class HeatPage extends HeatDrawing {
 				'aria-label': 'Search', oninput: () => this.find()});
 			bar.append(this.matched, this.search);
 		}
+		this.listTitle = element('h2', {});
+		this.list = element('pre', {className: 'printed', id: 'events', tabIndex: 0});
+		this.listed = element('section', {}, this.listTitle, this.list);
 		bar.append(element('button', {type: 'button', onclick: () => this.help.showModal()}, 'Keys'));
-		document.getElementById('picture').append(bar, this.box, this.detail, this.graph?.box ?? '', this.help);
+		document.getElementById('picture').append(bar, this.box, this.detail, this.listed, this.graph?.box ?? '', this.help);
 		document.querySelectorAll('#tables table').forEach(sortable);
 	}
 
@@ -95,6 +119,7 @@ class HeatPage extends HeatDrawing {
 		this.state.from = this.from < 0 ? '' : this.from;
 		this.state.to = this.to < 0 || this.to === this.from ? '' : this.to;
 		this.drawGraph();
+		this.listEvents();
 		this.keep();
 	}
 
@@ -151,7 +176,15 @@ class HeatPage extends HeatDrawing {
 		return this.heat.full ? '' : `${percent(sum, total)} are there or above`;
 	}
 
-	/* ---- the flame graph of what is chosen ---- */
+	/* ---- the events and the flame graph of what is chosen ---- */
+
+	listEvents() {
+		const {events, reader} = this.heat, found = events && this.from >= 0 ? events.filter((_, cell) => this.isChosen(cell)).flat() : [];
+		found.sort((a, b) => a[0] - b[0]);
+		this.listed.hidden = !found.length;
+		this.listTitle.textContent = found.length > LISTED_MOST ? `The first ${grouped(LISTED_MOST)} of ${grouped(found.length)} events` : 'Events';
+		this.list.textContent = found.slice(0, LISTED_MOST).map(([, from, to]) => visible(reader.decoder.decode(reader.bytes.subarray(from, to)))).join('\n');
+	}
 
 	drawGraph() {
 		const {tree, stacks, stacksOf} = this.heat, all = this.from < 0;
