@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/kernel_line.h"
 
+#include <unistd.h>
+
+#include "binary/debug/lines.h"
 #include "kernel/symbols/ksyms.h"
 #include "probe/function.h"
 #include "probe/kernel_cached.h"
@@ -87,13 +90,44 @@ static int found(void *arg, const struct debug_point *p)
 	return err ? err : q->fn(q->arg, &q->image, p, &s, into);
 }
 
-/* Which module, by its name or by the function's; NULL: the kernel itself. */
+/* Is it a loaded module, and has it code of the source? */
+static bool has_source(struct probe_env *env, struct span at, const char *module,
+		       const char *source)
+{
+	const char *const sections = arena_printf(env->arena, "/sys/module/%s/sections", module);
+	struct elf_file *f = access(sections, F_OK) ? NULL : kernel_image_file(env, at, module);
+
+	return f && debug_source_named(f, source);
+}
+
+/*
+ * Modules are called as a source of theirs, or as a directory above it: virtio_blk of
+ * "drivers/block/virtio_blk.c", ext4 of "fs/ext4/inode.c". NULL: it is of none of these.
+ */
+static const char *module_of_source(struct probe_env *env, struct span at, const char *source)
+{
+	char *path = arena_strdup(env->arena, source), *end = strrchr(path, '.');
+	const char *name = NULL;
+
+	for (; end; end = strrchr(path, '/')) {
+		*end = '\0';
+		name = module_name(env->arena, path);
+		if (*name && has_source(env, at, name, source))
+			return name;
+	}
+	return NULL;
+}
+
+/* Which module, by its name, the function's or the source's; NULL: the kernel itself. */
 static int find_module(struct probe_env *env, const struct probe_request *r,
 		       const struct kernel_line *line, const char **ret)
 {
 	const char *const given = line->line.target;
 
-	*ret = *given || !line->function ? NULL : function_module(env, line->function);
+	*ret = NULL;
+	if (!*given)
+		*ret = line->function ? function_module(env, line->function)
+				      : module_of_source(env, r->span, line->line.source);
 	if (!*given || str_eq(given, "vmlinux"))
 		return 0;
 	*ret = module_name(env->arena, given);

@@ -12,7 +12,7 @@
 
 struct kernel_line {
 	const char *function; /* NULL: the line is of a file */
-	/* target: the module; "" = the kernel itself, or the one that has the function */
+	/* target: the module; "" = the kernel itself, or the one that has the function or source */
 	struct source_line line;
 };
 /* Is it a line? 1, 0 = no, or -EINVAL with a diagnostic. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "record/probes.h"
 
+#include <ctype.h>
+
 #include "kernel/tracefs/sweep.h"
 #include "probe/definition/translate.h"
 
@@ -50,6 +52,7 @@ const char *record_probe_condition(const char *text)
 struct words {
 	const struct kind *kind;
 	const char *file; /* NULL: the kernel */
+	const char *module; /* of the kernel; NULL: the kernel itself */
 	const char *definition;
 };
 
@@ -98,12 +101,28 @@ static const char *static_point(struct arena *a, const char *text, size_t len)
 			    text + name);
 }
 
+/* "[NAME=]MODULE:FUNCTION...": NULL, or the module, which is taken out of the point. */
+static const char *take_module(struct arena *a, char *point)
+{
+	char *const equals = strchr(point, '='), *const begin = equals ? equals + 1 : point;
+	const size_t len = strspn(begin, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					 "0123456789_-");
+	const char *module;
+
+	/* FUNCTION:LINE is of the kernel itself. */
+	if (!len || begin[len] != ':' || isdigit((unsigned char)begin[len + 1]))
+		return NULL;
+	module = arena_strndup(a, begin, len);
+	memmove(begin, begin + len + 1, strlen(begin + len + 1) + 1);
+	return str_eq(module, "vmlinux") ? NULL : module;
+}
+
 static int take_apart(struct record_run *run, const char *text, struct words *ret)
 {
 	const struct kind *const kind = kind_of(text);
 	const char *const condition = record_probe_condition(text);
 	struct arena *const a = &run->diag->arena;
-	char *rest = arena_strdup(a, text + strlen(kind->prefix)), *colon;
+	char *rest = arena_strdup(a, text + strlen(kind->prefix)), *colon, *point;
 	size_t len;
 
 	*ret = (struct words){.kind = kind};
@@ -122,10 +141,12 @@ static int take_apart(struct record_run *run, const char *text, struct words *re
 		return refuse(run, text, kind);
 	if (!condition && find_slash(rest))
 		return refuse_open(run, text);
-	ret->definition = arena_printf(a, "%s%s%s",
-				       kind->is_static ? static_point(a, rest, len)
-						       : arena_strndup(a, rest, len),
-				       kind->is_return ? "%return" : "", rest + len);
+	point = arena_strndup(a, rest, len);
+	if (!kind->is_user)
+		ret->module = take_module(a, point);
+	ret->definition =
+		arena_printf(a, "%s%s%s", kind->is_static ? static_point(a, point, len) : point,
+			     kind->is_return ? "%return" : "", rest + len);
 	return 0;
 }
 
@@ -161,6 +182,7 @@ int record_probes_make(struct record_run *run, const char *text, struct record_p
 		run->probes = dynamic_events_new(run->kernel, run->diag);
 	}
 	config.file = w.file;
+	config.module = w.module;
 	translator = translator_new(run->kernel, run->diag, &config);
 	if (!translator)
 		return -ENOENT;

@@ -31,13 +31,18 @@ begin pantrace -e '
 		@static[vars.major, vars.virtblk_wq == *kaddr("virtblk_wq")] = count(); print(vars); }
 	kprobe:virtio_queue_rq:17 /comm == "dd"/ { @found[vars.status, args.bd->last] = count(); }
 	kprobe:virtio_blk:virtio_queue_rq /comm == "dd"/ { @function[vars.bd->rq->__data_len] = count(); }
-	kprobe:virtio_blk@drivers/block/virtio_blk.c:366 /comm == "dd"/ { @file[vars.req->__data_len] = count(); }'
+	kprobe:virtio_blk@drivers/block/virtio_blk.c:366 /comm == "dd"/ { @file[vars.req->__data_len] = count(); }
+	kprobe@block/virtio_blk.c:366 /comm == "dd"/ { @source[vars.req->__data_len] = count(); }'
 dd if=/dev/vda of=/dev/null bs=8192 skip=50000 count=2 iflag=direct 2>/dev/null
 end
-is "$rc$(cat /tmp/err)" "0Attached 5 probes" "lines of a module in scripts"
-is "$(grep '^@' /tmp/out | sort | tr '\n' ' ')" "@entry[8192, true]: 2 @file[8192]: 2 @found[0, true]: 2 @function[8192]: 2 @line[800000, true, vda]: 1 @line[800016, true, vda]: 1 @static[$major, true]: 2 " \
+is "$rc$(cat /tmp/err)" "0Attached 6 probes" "lines of a module in scripts"
+is "$(grep '^@' /tmp/out | sort | tr '\n' ' ')" "@entry[8192, true]: 2 @file[8192]: 2 @found[0, true]: 2 @function[8192]: 2 @line[800000, true, vda]: 1 @line[800016, true, vda]: 1 @source[8192]: 2 @static[$major, true]: 2 " \
 	"variables, parameters and the module's own statics" || cat /tmp/out
 like "$(grep '^{' /tmp/out)" '\.notify = (false|0)' "print(vars)"
+pantrace kprobe -q "p:virtio_blk:virtio_queue_rq:17 len=req->__data_len status" 'len == 8192' -- dd if=/dev/vda of=/dev/null bs=8192 skip=50000 count=2 iflag=direct >/tmp/out 2>/tmp/err
+is "$?/$(sed -n 's/.*: virtio_queue_rq_L17: (.*) len=//p' /tmp/out | tr '\n' ';')" '0/0x2000 status=0x0;0x2000 status=0x0;' "kprobe" || cat /tmp/out /tmp/err
+pantrace record -o /tmp/lines.dat -e 'kprobe:virtio_blk:virtio_queue_rq:17 len=req->__data_len' -- dd if=/dev/vda of=/dev/null bs=8192 skip=50000 count=2 iflag=direct >/tmp/out 2>/tmp/err
+is "$?/$(pantrace report /tmp/lines.dat | grep -c ' dd-.*len=0x2000')" 0/2 "record -e" || { cat /tmp/out /tmp/err; pantrace report /tmp/lines.dat | head -5; }
 pantrace -e 'kprobe:virtio_blk:virtio_blk_init:0 { exit(); }' >/tmp/out 2>/tmp/err
 is "$?" 1 "what ran when the module was loaded"
 like "$(cat /tmp/err)" 'kprobe:virtio_blk:virtio_blk_init:0 cannot be probed: the memory was given back' "is gone, whoever has its memory now" || cat /tmp/err
