@@ -197,6 +197,16 @@ bool function_module_matches(const char *glob, const char *module)
 	return !glob || glob_match(glob, module && *module ? module : "vmlinux");
 }
 
+const char *function_forbidden(struct probe_env *env, const char *name, u64 address,
+			       bool is_one_of_many)
+{
+	if (kernel_function_blacklisted(env->kernel, name, address))
+		return "is blacklisted function";
+	if (is_one_of_many && kernel_name_traceable(env->kernel, name) == TRACEABLE_NOT)
+		return "cannot be traced (notrace)";
+	return NULL;
+}
+
 struct in_module {
 	const char *module, *name;
 	struct kernel_function *found;

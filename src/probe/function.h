@@ -40,6 +40,12 @@ bool function_is_traceable_once(struct probe_env *env, const char *name);
  * Else 0.
  */
 int function_check_unique(struct probe_env *env, const struct probe_request *r, const char *name);
+/*
+ * Why the kernel takes no probe on the function: "is blacklisted function"; NULL: it may take one.
+ * Of one of many, also that it is notrace, which kernels with CONFIG_KPROBE_EVENTS_ON_NOTRACE take.
+ */
+const char *function_forbidden(struct probe_env *env, const char *name, u64 address,
+			       bool is_one_of_many);
 /* The module that has the function; NULL: the kernel itself has, or several or none. */
 const char *function_module(struct probe_env *env, const char *name);
 /*

@@ -34,3 +34,14 @@ like "$?$(cat /tmp/out)" "^1.*only what a function is passed is known, and not u
 pantrace -e 'kprobe:loop:loop_queue_rq:3 { exit(); }' >/tmp/out 2>&1
 like "$?$(cat /tmp/out)" "^1.*the debug information of the module loop is not installed" "lines need debug information"
 losetup -d /dev/loop0
+
+# Of the kernel itself, many at once.
+pantrace probe --max-probes 512 'vfs_* $params' >/tmp/out 2>&1
+is "$?" 0 "\$params of many functions" || tail -5 /tmp/out
+like "$(cat /sys/kernel/tracing/kprobe_events)" 'p:probe/vfs_write _text\+[0-9]+ file=%di:x64 buf=%si:x64 count=%dx:x64 pos=%cx:x64' "one of them"
+begin pantrace -e 'tracepoint:probe:vfs_write /comm == "dd" && args.count == 777/ { @[args.count] = count(); }'
+dd if=/dev/zero of=/tmp/disk bs=777 count=3 2>/dev/null
+end
+is "$(grep '^@' /tmp/out)" "@[777]: 3" "  is what dd writes" || cat /tmp/out /tmp/err
+pantrace probe -q -d 'probe:*'
+is "$?$(cat /sys/kernel/tracing/kprobe_events)" 0 "  all are removed"

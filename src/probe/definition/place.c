@@ -130,7 +130,7 @@ static int add_matching(void *arg, const struct elf_symbol *s)
 
 static bool is_glob(const struct point *p)
 {
-	return !p->is_exact && glob_has_wildcard(p->function);
+	return p->function && !p->is_exact && glob_has_wildcard(p->function);
 }
 
 /* C++ and Rust, as people write them: all overloads of the name, or the one with its parameters. */
@@ -181,6 +181,17 @@ static int find_address(struct finder *f)
 
 /* ---- the running kernel, by its symbols ---- */
 
+/* The kernel would refuse it, and with it all others of a wildcard. */
+static bool is_skipped(struct finder *f, const char *name, u64 address)
+{
+	const char *const why = function_forbidden(&f->t->env, name, address, is_glob(f->point));
+
+	if (why)
+		diag_warning(f->t->diag, f->point->at, "%s %s, skip it.", name, why);
+	f->out->skipped += !!why;
+	return why;
+}
+
 static int add_kernel_function(void *arg, const struct kernel_function *fn)
 {
 	struct finder *f = arg;
@@ -189,12 +200,8 @@ static int add_kernel_function(void *arg, const struct kernel_function *fn)
 
 	if (t->module && (!fn->module || !str_eq(fn->module, t->module)))
 		return 0;
-	if (kernel_function_blacklisted(t->kernel, fn->own, fn->address)) {
-		diag_warning(t->diag, f->point->at, "%s is blacklisted function, skip it.",
-			     fn->name);
-		f->out->skipped++;
+	if (is_skipped(f, fn->own, fn->address))
 		return 0;
-	}
 	if (f->point->offset && ksyms_at(kernel_ksyms(t->kernel), fn->address, KSYM_FIRST, &s) &&
 	    f->point->offset >= s.end - s.address) {
 		diag_error(t->diag, f->point->at,
@@ -302,6 +309,8 @@ static int add_code(struct finder *f, u64 address, const char *function, const c
 	if (elf_file_symbol_at(t->file, address, &s, &place.into))
 		place.symbol = arena_strdup(&t->arena, s.name);
 	place.function = function ? arena_strdup(&t->arena, function) : place.symbol;
+	if (!t->is_user && !t->config->vmlinux && place.symbol && is_skipped(f, place.symbol, 0))
+		return 0;
 	if (t->is_user && !check_user_place(f, address, place.symbol ? place.into : 0, &offset))
 		return f->err;
 	return is_told_apart(f, &place) ? add_place(f, &place) : f->err;
@@ -571,10 +580,8 @@ int places_find(struct translator *t, const struct point_definition *def, struct
 	struct finder f = {.t = t, .point = p, .out = ret};
 	int err = find(&f, def);
 
-	if (f.err)
-		return f.err;
 	/* Inlined everywhere: the symbols do not know it. */
-	if ((!err || err == -ENOENT) && !ret->list.len && !ret->skipped && !t->file &&
+	if (!f.err && (!err || err == -ENOENT) && !ret->list.len && !ret->skipped && !t->file &&
 	    p->function && !p->is_return && translator_find_debug(t))
 		err = find(&f, def);
 	if (f.err)
