@@ -101,6 +101,13 @@ static int choose(const struct arguments *a, char *const *paths, enum drawn_by *
 	}
 	for (*ret = 0; !rc && !has[*ret];)
 		(*ret)++;
+	if (!rc && a->serve && *ret != BY_TIMELINE)
+		rc = options_usage_error(&spec,
+					 "--serve is for time lines, and there are no %s in it",
+					 commands[BY_TIMELINE].why);
+	if (!rc)
+		complain("view", "it has %s: drawn by `pantrace %s`", commands[*ret].why,
+			 commands[*ret].name);
 	for (u32 i = *ret + 1; !rc && i < COMMANDS; i++)
 		if (has[i] && i != BY_HEATMAP)
 			complain("view", "it also has %s: `pantrace %s` draws them",
@@ -117,14 +124,7 @@ int cmd_view(int argc, char **argv)
 
 	if (rc == OPTIONS_GO_ON) {
 		rc = choose(&a, argv + first, &by);
-		if (!rc && a.serve && by != BY_TIMELINE)
-			rc = options_usage_error(&spec,
-						 "--serve is for time lines, and there are "
-						 "no %s in it",
-						 commands[BY_TIMELINE].why);
 		if (!rc) {
-			complain("view", "it has %s: drawn by `pantrace %s`", commands[by].why,
-				 commands[by].name);
 			argv[0] = commands[by].name;
 			rc = commands[by].run(argc, argv);
 		}

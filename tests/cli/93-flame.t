@@ -117,6 +117,9 @@ run flame -o from-data.svg --title x a.data
 # perf's text does not name what was inlined into the loader's and libc's functions
 own() { grep -oE '<title>(all|w|_start|main|big|small|burn) [^<]*' $1 | sort; }
 is "$(own from-text.svg)" "$(own from-data.svg)" "the text of perf script: the frames of its recording"
+printf 'w 1 [000] 1.%d00000: 1 cycles:u: \n\t401000 main (/bin/w)\n\t%16s [unknown] ([unknown])\n\n' 1 8 2 c483487175000000 >garbage.txt
+run flame --text --count garbage.txt
+like "$(printf '%s' "$out" | tr -s ' \n' ' ')" " 2 \[unknown\] 100.00% 2 main$" "words of the stack that were taken for addresses are not the kernel's, whatever their bits"
 printf 'a;b 9007199254740993\nc 18437736874454810622\n' >large.folded
 run flame --text large.folded
 like "$(echo $out)" " 18446744073709551615 all .* 9007199254740993 in 2 frames" "counts beyond 2^53"

@@ -75,6 +75,11 @@ report = {int(row['task'].rsplit('-', 1)[1]): int(row['on_ns']) for row in map(j
 equal({tid: n for tid, n in report.items() if tid not in odd and n}, {tid: n for tid, n in ran.items() if tid not in odd and n},
       f'report --sched has the same times ({len(odd)} threads aside, whose switches contradict each other)')
 ok(len(report) > 2 * len(odd) and parent in report, 'most threads, and the workload among all', len(report), odd)
+summary = subprocess.run(['perf', 'sched', 'timehist', '-i', 'run.data', '--summary'], capture_output=True, text=True, errors='replace').stdout
+of_perf = {int(m[1]): float(m[2]) for m in re.finditer(r'\[(\d+)(?:/\d+)?\] +-?\d+ +\d+ +(\d+\.\d+) ', summary)}
+compared = [tid for tid in of_perf if tid and tid not in odd and tid in ran]
+ok(parent in compared and all(abs(of_perf[tid] - ran[tid] / 1e6) < 0.0011 for tid in compared), f'perf sched timehist has the same times of {len(compared)} threads',
+   [(tid, of_perf[tid], ran[tid]) for tid in compared if abs(of_perf[tid] - ran[tid] / 1e6) >= 0.0011], summary[:2000])
 for s in states:
     s['end'] = int(s['time_ns']) + int(s['duration_ns'])
 of_parent = [s for s in states if s['tid'] == parent]

@@ -12,7 +12,7 @@ perf record -q -F 997 -e cpu-clock -g -o stacks.data sh -c 'i=0; while [ $i -lt 
 perf record -q -e kmem:kmalloc -o plain.data ls / >/dev/null 2>&1
 run view -o sched.html both.data
 is "$rc $(grep -c '<title>Time line: both.data' sched.html)" "0 1" "switches: a time line"
-like "$err" 'it also has stacks: `pantrace flame`' "what else there is, is said"
+like "$(head -2 <<<"$err" | tr '\n' ' ')" 'drawn by `pantrace timeline`.*it also has stacks: `pantrace flame`' "what draws, then what else there is"
 run view stacks.data
 is "$rc $(ls flame.html)" "0 flame.html" "stacks: a flame graph, by that command's name"
 run view -o plain.svg plain.data

@@ -128,21 +128,35 @@ static struct recorded_kind *kind_of(struct text_recording *t, struct text_range
 
 /* ---- events ---- */
 
+/* A word of the stack that was taken for an address may have any bits, and is nobody's code. */
+static bool is_kernel(u64 address, const char *symbol, const char *object)
+{
+	static const char *const of_users[] = {"[vdso]", "[vsyscall]", "[heap]", "[stack]",
+					       "[uprobes]"};
+
+	if (!object)
+		return (s64)address < 0 && symbol;
+	for (size_t i = 0; i < ARRAY_SIZE(of_users); i++)
+		if (str_eq(object, of_users[i]))
+			return false;
+	return *object == '[' || (s64)address < 0;
+}
+
 static void add_frame(struct text_recording *t, const struct text_frame *f)
 {
 	const bool is_inlined = text_equals(f->object, "inlined"); /* in its place */
 	const char *const object = is_inlined ? NULL : object_of(t, f->object);
+	const char *const symbol = symbol_of(t, f->symbol);
 
-	vector_push(&t->stack,
-		    (struct recorded_frame){
-			    .address = f->address,
-			    .in_file = f->address,
-			    .symbol = symbol_of(t, f->symbol),
-			    .offset = f->offset,
-			    .object = object,
-			    .is_kernel = (s64)f->address < 0 || (object && *object == '['),
-			    .is_inlined = is_inlined,
-		    });
+	vector_push(&t->stack, (struct recorded_frame){
+				       .address = f->address,
+				       .in_file = f->address,
+				       .symbol = symbol,
+				       .offset = f->offset,
+				       .object = object,
+				       .is_kernel = is_kernel(f->address, symbol, object),
+				       .is_inlined = is_inlined,
+			       });
 }
 
 static void keep_line(struct text_recording *t, const struct line *line)
