@@ -362,7 +362,7 @@ void in_process_report(struct engine *e)
 			     losses.damaged, losses.damaged == 1 ? "process" : "processes");
 	if (losses.refused)
 		diag_warning(e->env->diag, NO_SPAN,
-			     "%u table%s of counts %s not read: their owner is not the user of the "
-			     "process that they name",
+			     "%u table%s of counts %s not read: the owner is not the user of the "
+			     "process that is named",
 			     losses.refused, plural(losses.refused), is_are(losses.refused));
 }

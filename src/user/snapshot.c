@@ -52,8 +52,8 @@ void user_snapshot_say(const struct user_snapshot *s, const char *directory, con
 			s->damaged);
 	if (s->refused)
 		fprintf(stderr,
-			"WARNING: %u file%s of rings %s not read: their owner is not the user "
-			"of the process that they name\n",
+			"WARNING: %u file%s of rings %s not read: the owner is not the user "
+			"of the process that is named\n",
 			s->refused, plural(s->refused), is_are(s->refused));
 }
 

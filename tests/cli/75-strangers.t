@@ -605,6 +605,6 @@ is "$?" 0 "a table of root's process is forged"
 sleep 0.5
 stop
 like "$out" '@\[1\]: [1-9]' "there are counts"
-like "$err" "1 tables of counts are not read" "a table that names root's process is not added" || echo "# $err" >&2
+like "$err" "1 table of counts is not read" "a table that names root's process is not added" || echo "# $err" >&2
 kill $roots $theirs
 done_testing

@@ -101,7 +101,7 @@ run report lossy
 lost=$(printf '%s\n' "$err" | sed -n 's/.*lost \([0-9]*\) events.*/\1/p')
 unplaced=$(printf '%s\n' "$err" | sed -n 's/.*where \([0-9]*\) of them were is not recorded.*/\1/p') # the ring was full to the end
 placed=$((${lost:-0} - ${unplaced:-0}))
-is "$(printf '%s\n' "$out" | awk '/^# [0-9]+ events were lost here$/ { n += $2 } END { print n + 0 }')" "$placed" "losses stand where they are, and add up"
+is "$(printf '%s\n' "$out" | awk '/^# [0-9]+ events? (was|were) lost here$/ { n += $2 } END { print n + 0 }')" "$placed" "losses stand where they are, and add up"
 if [ "${lost:-0}" -gt 0 ]; then
 	like "$rc $err" '^3 .*lost [0-9]+ events, at [0-9]+ places?, [0-9]+\.[0-9]+' "where they begin and end"
 	is "$("$pantrace" report -w 'id == 1' lossy 2>/dev/null | awk '/^#/ { n += $2 } END { print n }')" "$placed" "also between events that are chosen"
