@@ -61,7 +61,7 @@ static const struct option_spec record_table[] = {
 	{'C', "cpu", "CPUS", "on these CPUs only: 0-3,8", OPTION_STRING, O(request.samples.cpus)},
 	{'p', "pid", "PID|TRACER",
 	 "a number: only this process and what it starts (may be repeated); a name: a tracer of "
-	 "the kernel, as function or function_graph",
+	 "the kernel: function, function_graph, blk, osnoise, irqsoff ... (see below)",
 	 OPTION_LIST, O(targets)},
 	{'P', NULL, "PID", "only this process, as in trace-cmd", OPTION_PIDS, O(request.pids)},
 	USER_PROGRAM_OPTIONS(record_options, what),

@@ -49,6 +49,8 @@ int live_source_fd(const struct live_source *l);
 /* All events up to this time (CLOCK_MONOTONIC) have been returned. */
 u64 live_source_complete(const struct live_source *l);
 void live_source_stop(struct live_source *l);
+/* Then: how many calls of probed functions of the kernel it has missed. */
+u64 live_source_missed(const struct live_source *l);
 /* To be called after the recordings are closed. NULL is allowed. */
 void live_source_release(struct live_source *l);
 

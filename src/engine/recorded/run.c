@@ -404,6 +404,7 @@ static void report_losses(struct run *run)
 {
 	struct diag *const d = run->e->env->diag;
 	const struct recording_loss loss = recordings_loss(run->all, d);
+	const u64 missed = run->live ? live_source_missed(run->live) : 0;
 	u64 n = 0;
 
 	if (loss.events || loss.packets || loss.gaps) {
@@ -414,6 +415,11 @@ static void report_losses(struct run *run)
 				       : "when this was recorded",
 			     loss.gaps ? "at least " : "", n);
 	}
+	if (missed)
+		diag_warning(d, NO_SPAN,
+			     "%" PRIu64 " calls of probed functions were missed by the kernel: "
+			     "they came within another probe, or too many were open at once",
+			     missed);
 	if (run->unknown)
 		diag_warning(d, run->unknown_why.span, "%s: %" PRIu64 " event%s %s left out for it",
 			     run->unknown_why.why, run->unknown, plural(run->unknown),
@@ -423,7 +429,7 @@ static void report_losses(struct run *run)
 			     "%" PRIu64
 			     " event%s could not be read: their records do not fit their formats",
 			     run->damaged + loss.damaged, plural(run->damaged + loss.damaged));
-	run->e->lost[LOST_EVENTS] += n + run->unknown + run->damaged + loss.damaged;
+	run->e->lost[LOST_EVENTS] += n + missed + run->unknown + run->damaged + loss.damaged;
 	action_print_diagnostics(run->e);
 }
 
