@@ -60,7 +60,7 @@ class Profile:
             body = data(1, b''.join(map(varint, locations))) + data(2, b''.join(map(varint, values)))
         else:
             body = b''.join(number(1, l) for l in locations) + b''.join(number(2, v) for v in values)
-        for key, v in labels.items():
+        for key, v in ((key, v) for key, all in labels.items() for v in (all if isinstance(all, list) else [all])):
             body += data(3, number(1, self.text(key)) + (number(3, v) if isinstance(v, int) else number(2, self.text(v))))
         self.body += data(2, body)
 
@@ -203,4 +203,20 @@ refused('bomb.pb.gz', 'more than 256 MiB', 'a bomb')
 with open('text.gz', 'wb') as f:
     f.write(gzip.compress(b'\n\x04only text\n'))
 refused('text.gz', 'is not a recording', 'another file that gzip packed')
+# labels of one name, and of the name of a type; two types of one name
+p = Profile(('cpu', 'ns'), ('cpu', 'count'))
+p.location(1, 0, 'main')
+p.sample([1], [5, 6], k=['v1', 'v2', 'v3'], cpu=9)
+p.write('twice.pb')
+code, out, err = run('convert', '--to', 'ndjson', 'twice.pb', '-')
+fields = json.loads(out, object_pairs_hook=lambda pairs: pairs)
+equal(dict(fields).get('fields'), [('cpu', 5), ('cpu (2)', 6), ('k', 'v1'), ('k (2)', 'v2'), ('k (3)', 'v3'), ('cpu (3)', 9)],
+      'no object has the same name twice')
+
+# a few KB of it become GB here
+with open('large.pb.gz', 'wb') as f:
+    f.write(gzip.compress(usual().bytes() + data(4, b'') * (5 << 20)))
+code, out, err = run('flame', '--text', 'large.pb.gz')
+ok(code == 1 and 'larger than any' in err, 'a profile of empty parts is refused', code, err)
+
 done()

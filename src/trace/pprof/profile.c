@@ -12,9 +12,13 @@
 #include "trace/pprof/fields.h"
 #include "trace/recording.h"
 
-#define SIZE_MOST  (256u << 20) /* bytes of an unpacked profile */
-#define DEPTH_MOST 65536 /* frames of a stack */
-#define CHUNK	   (256u << 10)
+#define SIZE_MOST   (256u << 20) /* bytes of an unpacked profile */
+#define PARTS_MOST  (16u << 20) /* of each kind: an empty one takes two bytes */
+#define FRAMES_MOST (4u << 20)
+#define TYPES_MOST  64
+#define LABELS_MOST 64 /* of a sample */
+#define DEPTH_MOST  65536 /* frames of a stack */
+#define CHUNK	    (256u << 10)
 
 #define PROFILE_PARTS 7 /* fields below may come many times, as messages or strings */
 #define NUMBERS	      8 /* no number that is read has a greater field */
@@ -47,6 +51,8 @@ struct pprof_profile {
 	VECTOR(struct location) locations;
 	VECTOR(struct recorded_frame) frames; /* of all locations */
 	size_t next; /* sample */
+	struct hashmap numbered; /* "KEY (2)" -> the same text, in the arena */
+	bool is_too_large;
 	struct arena arena;
 };
 
@@ -229,11 +235,44 @@ static void ids_release(struct ids *ids)
 	hashmap_release(&ids->others);
 }
 
+/* A name that others have before it gets a number: how many there are, with it. */
+static const char *numbered(struct pprof_profile *p, const char *name, u32 count)
+{
+	char *const text = xasprintf("%s (%u)", name, count);
+	bool is_new;
+	void **const at = hashmap_put(&p->numbered, text, strlen(text), &is_new);
+
+	if (is_new)
+		*at = arena_strndup(&p->arena, text, strlen(text));
+	free(text);
+	return *at;
+}
+
+static bool is_type(const struct pprof_profile *p, const char *name)
+{
+	for (size_t i = 0; i < p->types.len; i++)
+		if (str_eq(p->types.items[i].name, name))
+			return true;
+	return false;
+}
+
+static const char *type_name(struct pprof_profile *p, const char *name)
+{
+	const char *own = name;
+
+	for (u32 n = 2; is_type(p, own); n++)
+		own = numbered(p, name, n);
+	return own;
+}
+
 static bool read_types(struct pprof_profile *p)
 {
 	const char *named;
 	u64 n[NUMBERS];
 
+	p->is_too_large |= p->parts[PROFILE_TYPE].len > TYPES_MOST;
+	if (p->is_too_large)
+		return false;
 	for (size_t i = 0; i < p->parts[PROFILE_TYPE].len; i++) {
 		struct pprof_type t;
 
@@ -242,6 +281,7 @@ static bool read_types(struct pprof_profile *p)
 		t = (struct pprof_type){string_of(p, n[TYPE_NAME]), string_of(p, n[TYPE_UNIT])};
 		if (!t.name || !t.unit)
 			return false;
+		t.name = type_name(p, t.name);
 		vector_push(&p->types, t);
 	}
 	named = string_of(p, p->default_string);
@@ -302,6 +342,9 @@ static bool read_lines(struct pprof_profile *p, struct cursor c, struct recorded
 	while (field_next(&c, &f)) {
 		s64 function;
 
+		p->is_too_large |= p->frames.len >= FRAMES_MOST;
+		if (p->is_too_large)
+			return false;
 		if (f.number != LOCATION_LINE || f.wire != WIRE_BYTES)
 			continue;
 		if (!read_numbers(f.bytes, n))
@@ -327,7 +370,8 @@ static bool read_locations(struct pprof_profile *p)
 		u64 n[NUMBERS];
 		s64 mapping;
 
-		if (!read_numbers(c, n))
+		p->is_too_large |= p->frames.len >= FRAMES_MOST;
+		if (p->is_too_large || !read_numbers(c, n))
 			return false;
 		frame.address = frame.in_file = n[LOCATION_ADDRESS];
 		mapping = ids_find(&p->mapping_ids, n[LOCATION_MAPPING]);
@@ -356,15 +400,17 @@ static bool read_parts(struct pprof_profile *p)
 	struct cursor c = cursor_of(p->data.data, p->data.len);
 	struct field f;
 
-	while (field_next(&c, &f)) {
-		if (f.number && f.number < PROFILE_PARTS && f.wire == WIRE_BYTES)
+	while (!p->is_too_large && field_next(&c, &f)) {
+		if (f.number && f.number < PROFILE_PARTS && f.wire == WIRE_BYTES) {
+			p->is_too_large = p->parts[f.number].len == PARTS_MOST;
 			vector_push(&p->parts[f.number],
 				    (struct part){(u32)(c.pos - f.bytes.len), (u32)f.bytes.len});
+		}
 		if (f.number == PROFILE_DEFAULT_TYPE && f.wire == WIRE_VARINT)
 			p->default_string = f.value;
 	}
 	p->strings = xzalloc((p->parts[PROFILE_STRING].len + 1) * sizeof(*p->strings));
-	return !c.failed;
+	return !c.failed && !p->is_too_large;
 }
 
 static int read_profile(struct pprof_profile *p, const char *path, struct diag *d)
@@ -383,7 +429,9 @@ static int read_profile(struct pprof_profile *p, const char *path, struct diag *
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && !rc; i++)
 		if (!steps[i].read(p))
-			rc = refuse(d, path, steps[i].why);
+			rc = refuse(d, path,
+				    p->is_too_large ? "is larger than any that is read"
+						    : steps[i].why);
 	return rc;
 }
 
@@ -414,6 +462,7 @@ void pprof_close(struct pprof_profile *p)
 	ids_release(&p->function_ids);
 	ids_release(&p->location_ids);
 	free(p->strings);
+	hashmap_release(&p->numbered);
 	arena_release(&p->arena);
 	strbuf_release(&p->data);
 	free(p);
@@ -434,6 +483,23 @@ const char *pprof_program(const struct pprof_profile *p)
 	return p->mappings.len && *p->mappings.items[0].path ? p->mappings.items[0].path : NULL;
 }
 
+static bool is_label(const struct pprof_sample *s, const char *key)
+{
+	for (size_t i = 0; i < s->labels.len; i++)
+		if (str_eq(s->labels.items[i].key, key))
+			return true;
+	return false;
+}
+
+static const char *label_key(struct pprof_profile *p, const struct pprof_sample *s, const char *key)
+{
+	const char *own = key;
+
+	for (u32 n = 2; is_type(p, own) || is_label(s, own); n++)
+		own = numbered(p, key, n);
+	return own;
+}
+
 static bool read_label(struct pprof_profile *p, struct cursor c, struct pprof_sample *ret)
 {
 	struct pprof_label label;
@@ -446,8 +512,9 @@ static bool read_label(struct pprof_profile *p, struct cursor c, struct pprof_sa
 		.text = n[LABEL_TEXT] ? string_of(p, n[LABEL_TEXT]) : NULL,
 		.number = (s64)n[LABEL_NUMBER],
 	};
-	if (!label.key || (n[LABEL_TEXT] && !label.text))
+	if (!label.key || (n[LABEL_TEXT] && !label.text) || ret->labels.len == LABELS_MOST)
 		return false;
+	label.key = label_key(p, ret, label.key);
 	vector_push(&ret->labels, label);
 	return true;
 }

@@ -15,6 +15,7 @@ struct pprof_type {
 	const char *name, *unit;
 };
 
+/* Several may have one key: KEY, "KEY (2)", "KEY (3)". None has the name of a type. */
 struct pprof_label {
 	const char *key;
 	const char *text; /* NULL: a number */
