@@ -99,7 +99,7 @@ with Browser() as b:
     # frames that are chosen: the sum of their samples, of one in another the outer alone
     b.run("page.drawings[0].look(page.tree.names.includes('big') ? page.tree.name.findIndex((n, i) => page.tree.names[n] === 'big') : 0)")
     b.key(' ')
-    ok(f"1 frames: {b.run('Number(page.tree.exact[page.drawings[0].at])'):,} " in b.run("document.getElementById('sum').value"), 'space: one frame',
+    ok(f"1 frame: {b.run('Number(page.tree.exact[page.drawings[0].at])'):,} " in b.run("document.getElementById('sum').value"), 'space: one frame',
        b.run("document.getElementById('sum').value"))
     b.key('ArrowUp')
     b.key(' ')

@@ -116,7 +116,7 @@ class Page {
 
 	onChosen(drawing) {
 		const sum = drawing.chosenWeight(), {size} = drawing.chosen;
-		this.sum.value = size ? `${grouped(size)} frames: ${grouped(sum)} ${drawing.tree.unit}, ${percent(Number(sum), this.whole.now)}` : '';
+		this.sum.value = size ? `${many(size, 'frame')}: ${grouped(sum)} ${drawing.tree.unit}, ${percent(Number(sum), this.whole.now)}` : '';
 		if (drawing.tree === this.tree)
 			this.state.sum = [...drawing.chosen].join('.');
 		fragment.set(this.state, DEFAULTS);

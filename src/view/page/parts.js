@@ -96,6 +96,11 @@ function grouped(value) {
 	return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+/* "1 event", "2,000 events" */
+function many(count, noun) {
+	return `${grouped(count)} ${noun}${Number(count) === 1 ? '' : 's'}`;
+}
+
 function percent(part, whole) {
 	return whole ? (100 * part / whole).toFixed(2) + '%' : '0%';
 }

@@ -403,7 +403,7 @@ class ScriptPage {
 			if (names)
 				shares.push(percent(matchedWeight(drawing.tree, names), drawing.tree.total[0]));
 		}
-		this.matched.value = test ? `matched: ${grouped(count)} rows${shares.map(s => `, ${s}`).join('')}` : this.search.value ? 'no expression' : '';
+		this.matched.value = test ? `matched: ${many(count, 'row')}${shares.map(s => `, ${s}`).join('')}` : this.search.value ? 'no expression' : '';
 		this.state.search = this.search.value;
 		fragment.set(this.state, DEFAULTS);
 	}

@@ -310,7 +310,7 @@ class TimelinePage {
 			count = this.hits.reduce((a, b) => a + b, 0);
 			this.threadHits = threads;
 		}
-		this.matched.value = test ? `matched: ${grouped(count)} events${t.part ? ' of those that are loaded' : ''}, ${percent(count, events.count)}` : this.search.value ? 'no expression' : '';
+		this.matched.value = test ? `matched: ${many(count, 'event')}${t.part ? ' of those that are loaded' : ''}, ${percent(count, events.count)}` : this.search.value ? 'no expression' : '';
 		this.later();
 	}
 
@@ -332,7 +332,7 @@ class TimelinePage {
 			count += this.hits[i];
 		}
 		const unknown = [...names].filter(name => !known.has(name));
-		this.matched.value = `matched: ${grouped(count)} events${t.part ? ' of those that are loaded' : ''}, ${percent(count, events.count)}`
+		this.matched.value = `matched: ${many(count, 'event')}${t.part ? ' of those that are loaded' : ''}, ${percent(count, events.count)}`
 			+ (unknown.length ? `; no event has ${unknown.join(', ')}` : '');
 		this.later();
 	}
@@ -466,7 +466,7 @@ class TimelinePage {
 
 	describe() {
 		const t = this.data, s = this.state, row = t.rows.get(s.row), found = this.selected();
-		let title = `${grouped(t.part?.total ?? t.events.count)} events in ${duration(t.last)}`, words = [`${grouped(t.threads.count)} threads, ${t.cpus.count} CPUs`];
+		let title = `${many(t.part?.total ?? t.events.count, 'event')} in ${duration(t.last)}`, words = [`${many(t.threads.count, 'thread')}, ${many(t.cpus.count, 'CPU')}`];
 		if (row)
 			[title, words] = [row.label, []];
 		if (found) {
