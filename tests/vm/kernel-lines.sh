@@ -30,6 +30,9 @@ pantrace kprobe -q 'p:vfs_read:23 ret size=file->f_inode->i_size name=file->f_pa
 is "$?/$(sed -n 's/.*: vfs_read_L23: (.*) ret=//p' /tmp/out | tr '\n' ';')" '0/777 size=2100 name="lines.dat";777 size=2100 name="lines.dat";546 size=2100 name="lines.dat";0 size=2100 name="lines.dat";' "kprobe: a line" || cat /tmp/out /tmp/err
 pantrace kprobe -q 'p:vfs_read count' 'count == 777' -- dd if=/tmp/lines.dat of=/dev/null bs=777 >/tmp/out 2>/tmp/err
 is "$?/$(grep -c ': vfs_read: (vfs_read+0x[0-9a-f/x]*) count=' /tmp/out)" 0/4 "kprobe: a parameter" || cat /tmp/out /tmp/err
+pantrace probe 'vfs_set_acl_prepare_k* $params' >/tmp/out 2>&1
+is $? 1 "probe: a wildcard of what the kernel would refuse"
+like "$(cat /tmp/out)" 'vfs_set_acl_prepare_kuid cannot be traced \(notrace\), skip it' "leaves it out, and says why" || cat /tmp/out
 rm /usr/lib/debug
 pantrace kprobe -q 'p:vfs_read ret' -- true >/tmp/out 2>/tmp/err
 is $? 1 "kprobe without debug information: a local variable"
