@@ -39,6 +39,7 @@ for words in (['-o', 'x'], ['-f', 'text']):
     code, out, err = run('--page', 'q.html', *words, '-e', 'BEGIN { exit() }')
     ok(code != 0 and '--page' in err, f'--page with {words[0]}', code, err)
 ok(not os.path.exists('q.html'), 'writes nothing')
+run('--page', 'nothing.html', '-e', 'BEGIN { exit() }')
 code, out, err = run('--page', '/nowhere/x.html', '-e', 'BEGIN { exit() }')
 ok(code == 1 and '/nowhere/x.html' in err, 'a file that cannot be made is told before it runs', code, err)
 page = 'file://' + work + '/p.html'
@@ -79,6 +80,9 @@ with Browser() as b:
     missing = [w for w in wanted if html.escape(w) not in cells and w not in still]
     ok(not missing and len(cells) > 300, 'and maps are tables', missing, len(cells))
 with Browser(dark=True, width=420) as b:
+    b.open('file://' + work + '/nothing.html')
+    b.wait('globalThis.page')
+    equal(b.run("document.getElementById('output').textContent"), 'The script printed nothing.', 'a script that prints nothing')
     b.open(page)
     b.wait('globalThis.page')
     ok(b.run('document.documentElement.scrollWidth <= innerWidth'), 'a narrow window needs no scrolling to the side')

@@ -423,6 +423,9 @@ function linesOf(data) {
 
 pageData().then(data => {
 	const page = globalThis.page = new ScriptPage(linesOf(data));
+	const output = document.getElementById('output');
 	if (isServed)
 		page.follow(data);
+	else if (!output.childElementCount)
+		output.append(element('p', {className: 'soft'}, 'The script printed nothing.'));
 });
