@@ -66,7 +66,7 @@ static void check_recorded(struct check *c, const struct expr *e, const struct b
 	} else if (is_live && str_eq(b->name, "ustack")) {
 		check_error(c, e->span, "ustack: a trace buffer does not hold stacks of programs");
 		check_hint(c, "its events have the kernel's: kstack; `pantrace record -g` takes "
-			      "those of programs, for `pantrace run --from`");
+			      "those of programs, which a script reads with --from");
 	} else if (b->flags & BUILTIN_OF_THREAD && c->unit->context.kind != CONTEXT_TRACEPOINT &&
 		   c->unit->context.kind != CONTEXT_REGISTERS) {
 		check_error(c, e->span, "%s: over a recording, %s has no thread and no CPU",
