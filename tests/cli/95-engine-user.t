@@ -110,6 +110,10 @@ user probes.bt -c ./busy >got 2>>err
 ok "the same calls, arguments and results" || { cat err; diff want got; }
 user -e 'uprobe:./busy:run { @ = count() }' -c ./busy >out
 is "$(grep @: out)" "@: 3" "-c: a probe in a file is of the command alone, and of no child"
+mkdir 'a b'
+cp busy 'a b'
+user -e 'uprobe:"a b/busy":run { @ = count() }' >out 2>err
+like "$? $(cat err)" "^1 .*does not take a path with blanks or '#'" "a path that tracefs cannot have is refused with the reason"
 
 # Tools
 "$pantrace" syscount --engine user -cj -o user -- ./busy 2>err

@@ -165,8 +165,10 @@ int live_source_probe(struct live_source *l, const struct probe_target *t, const
 	const struct dynamic_event *event;
 	const struct arch_register *r;
 	char *name;
-	int err;
+	int err = t->path ? tracefs_path_check(t->path, instance_diag(l->instance)) : 0;
 
+	if (err)
+		return err;
 	if (!l->probes)
 		l->probes = dynamic_events_new(l->kernel, instance_diag(l->instance));
 	add_place(&place, t);

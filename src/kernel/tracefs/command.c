@@ -66,6 +66,16 @@ void tracefs_command_release(struct tracefs_command *c)
 	vector_free(&c->pieces);
 }
 
+/* The kernel splits at what isspace() takes, and '#' begins a comment. */
+int tracefs_path_check(const char *path, struct diag *d)
+{
+	if (!strpbrk(path, " \t\n\v\f\r#"))
+		return 0;
+	diag_error(d, NO_SPAN, "the kernel does not take a path with blanks or '#': %s", path);
+	diag_hint(d, "give the file or its folder a name without them");
+	return -EINVAL;
+}
+
 struct span tracefs_command_span(const struct tracefs_command *c, const struct diag *d,
 				 size_t offset)
 {

@@ -50,6 +50,8 @@ void tracefs_command_join(struct tracefs_command *c, const struct tracefs_comman
 void tracefs_command_from(struct tracefs_command *c, struct diag *d, const char *name,
 			  const char *text);
 void tracefs_command_release(struct tracefs_command *c);
+/* 0, or -EINVAL with a diagnostic: no command can have a file of this path. */
+int tracefs_path_check(const char *path, struct diag *d);
 /*
  * Which of the user's words the byte of the command comes from: the span from there to the word's
  * end. NO_SPAN: it is ours.

@@ -222,14 +222,8 @@ static int add_user_place(struct translator *t, const struct point *p, const str
 	u64 offset, base;
 	char *disk, *text;
 
-	/* The kernel splits at what isspace() takes, and '#' begins a comment. */
-	if (strpbrk(t->path, " \t\n\v\f\r#")) {
-		diag_error(t->diag, NO_SPAN,
-			   "the kernel does not take a path with blanks or '#': %s", t->path);
-		diag_hint(t->diag, "give the file or its folder a name without them");
-		return -EINVAL;
-	}
-	if (elf_file_offset(t->file, place->address, &offset))
+	if (tracefs_path_check(t->path, t->diag) ||
+	    elf_file_offset(t->file, place->address, &offset))
 		return -EINVAL;
 	disk = elf_file_on_disk(t->file, &base);
 	text = xasprintf("%s:0x%" PRIx64, t->config->symfs ? t->path : disk, base + offset);
