@@ -310,6 +310,27 @@ done >lies
 wait $liar
 is "$(grep -c '^1 ERROR: liar: ' lies) $(ls -d evil ../evil /tmp/evil lied* 2>/dev/null | wc -l)" "7 0" "an agent that lies: refused each time, nothing is left" || cat lies >&2
 unlike "$(cat lies)" "$(printf '\033')" "what it says is escaped"
+cat >steals.py <<'PY'
+# An agent that tells of steal at the beginning, at the end, and once more.
+import socket, struct, sys
+def frame(kind, body, n): return struct.pack('<IIQ', kind, len(body), n) + body
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+c = s.accept()[0]
+head = c.recv(16, socket.MSG_WAITALL)
+c.sendall(b'\x89PTAGNT\n' + head[8:] + frame(2, struct.pack('<II32s64sq', 3, 0, b'9', b'steals', 0), 0))
+while b'sched:sched_switch' not in c.recv(65536): pass
+c.sendall(frame(10, b'', 1) + b''.join(frame(16, bytes(16), n) for n in (2, 3, 4)))
+while c.recv(65536): pass
+PY
+python3 steals.py "$work/steals" >/dev/null 2>&1 &
+liar=$!
+until_true [ -S steals ]
+run record --guest "$work/steals" -e sched:sched_switch -o stolen -d 20
+like "$rc $err" "^[13] .*steals: its agent sent a message out of turn" "steal is told twice: a third time is refused"
+unlike "$err" "clock: No such file" "and nothing is looked for that was taken back"
+wait $liar
 cat >endless.py <<'PY'
 # An agent that sends and sends: before the recording is on, then after it was asked to end.
 import socket, struct, sys, threading

@@ -372,6 +372,8 @@ void guest_undo(struct guest *g)
 	agent_receiver_undo(&g->files);
 	unlinkat(g->directory, CLOCK_FILE, 0);
 	unlinkat(g->parent, g->name, AT_REMOVEDIR);
+	close(g->directory);
+	g->directory = -1;
 }
 
 void guest_release(struct guest *g)

@@ -63,6 +63,7 @@ struct guest {
 	s64 realtime_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the machine */
 	pid_t process; /* that it is, of QEMU; 0 = not known, or none */
 	struct steal *steal; /* when its recording began; NULL = not told */
+	bool has_steal; /* its end was told, too */
 	struct guest_clock clock;
 };
 

@@ -25,8 +25,14 @@ static void write_steal(const struct guest *g, const struct steal *now)
 
 void guest_steal(struct guest *g, const struct agent_frame *f, const u8 *body)
 {
-	struct steal *const now = xzalloc(sizeof(*now));
+	struct steal *now;
 
+	if (g->has_steal) {
+		guest_gone(g, "its agent sent a message out of turn");
+		return;
+	}
+	g->has_steal = g->steal != NULL;
+	now = xzalloc(sizeof(*now));
 	now->count = f->size / sizeof(*now->ns);
 	memcpy(now->ns, body, now->count * sizeof(*now->ns));
 	if (g->steal && g->process && g->clock.file >= 0)
